@@ -1,7 +1,7 @@
 """Verdict on the gateway: one headline that sums up all conditions that are true now.
 
 Some processes are not needed on every gateway, such as the bridge on a gateway without serial
-ports. If a process was never started, this is mentioned but does not make the verdict worse. This
+ports. A process that was never started is mentioned, but does not make the verdict worse. This
 module does no I/O.
 """
 

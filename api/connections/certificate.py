@@ -1,9 +1,9 @@
 """The web page's TLS certificate: loaded at startup, and again when its files change.
 
 The program that starts the page provides the function that loads the files. The broker's listeners
-use the same function. If new files cannot be used, the page keeps its current certificate. If new
-files cannot be used, or if the certificate expires soon, the page shows a warning, and the warning
-is also logged once a day.
+use the same function. If new files cannot be used, the page keeps its current certificate and shows
+a warning. It also shows a warning if the certificate expires soon. A warning is also logged once a
+day.
 """
 
 import logging
@@ -72,8 +72,8 @@ class ServedCertificate:
     def check(self, now: float) -> None:
         """Check whether the files have changed. If the daily warning is due, log it.
 
-        If the files have changed, they are loaded only after they have stopped changing. Until
-        then, a copy could still be in progress.
+        Changed files are loaded only after they have stopped changing, because a copy could still
+        be in progress.
         """
         if now < self._due:
             return

@@ -1,8 +1,8 @@
 """TLS layer between a visitor's socket and the HTTP code.
 
-A TLS connection counts towards the limit on visitors from the moment it is opened. From the same
-moment, its request has a deadline. If a browser uses plain HTTP, it gets an HTTP response that
-advises it to use HTTPS.
+A TLS connection counts towards the limit on visitors as soon as it is opened. The time limit for
+its first request begins at the same moment. If a browser uses plain HTTP, it gets an HTTP response
+that advises using HTTPS.
 """
 
 import asyncio
@@ -64,7 +64,7 @@ class TlsConnection(TlsTransport[asyncio.Protocol]):
             self._socket.resume_reading()
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
-        """Return the TLS context if `name` is ``sslcontext``. Otherwise, return socket data."""
+        """Return the TLS context for the name ``sslcontext``, else information on the socket."""
         if name == "sslcontext":
             return self._certificate.context
         return super().get_extra_info(name, default)

@@ -97,9 +97,9 @@ def _make_room(places: dict[Visitor, _Place], candidates: list[Visitor], now: fl
 
 
 def _counted_as(host: str) -> tuple[str, bool]:
-    """Return the key for counting an address, and whether the address is a loopback address.
+    """Return the key under which an address is counted, and True for a loopback address.
 
-    The key of an IPv6 address is its /64 network. The key of any other address is the address.
+    The key of an IPv6 address is its /64 network. The key of an IPv4 address is the address itself.
     """
     try:
         address = ipaddress.ip_address(host)
@@ -116,6 +116,6 @@ def _counted_as(host: str) -> tuple[str, bool]:
 def origin_of(host: str) -> str:
     """Return the key under which connections from an address are counted.
 
-    The key of an IPv6 address is its /64 network. The key of any other address is the address.
+    The key of an IPv6 address is its /64 network. The key of an IPv4 address is the address itself.
     """
     return _counted_as(host)[0]

@@ -1,4 +1,4 @@
-"""Devices in the form in which pages show them: quantities with values, ages and curves."""
+"""Devices as pages show them: quantities with values, ages and curves."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -83,8 +83,7 @@ def topic_filter_of(port: Port, device: Device) -> str | None:
 def csv_series_of(quantities: Sequence[ShownQuantity]) -> list[str]:
     """Return the names of the series for a CSV download.
 
-    Only numeric quantities are included. Their number is limited to the series that one request can
-    name.
+    Only numeric quantities are included, and at most as many as one request can name.
     """
     numbers = [each.series for each in quantities if isinstance(each.quantity.value, int | float)]
     return numbers[: limits.SERIES_PER_REQUEST_MAX]

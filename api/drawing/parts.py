@@ -3,7 +3,7 @@
 Templates separate the parts with a comment. The browser's script sends the digests of the parts
 that it already has, in the header ``X-Parts``. The response lists the digest and the HTML of each
 part. If a part is unchanged, the response contains null instead of the HTML. The script and the
-server treat the parts as plain text, so neither needs to understand the contents of a part.
+server treat each part as plain text, and do not need to understand its contents.
 """
 
 import hashlib

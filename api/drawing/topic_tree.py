@@ -25,9 +25,9 @@ class Branch:
 def tree_of(topics: Sequence[Topic], *, below: str = "") -> list[Branch]:
     """Return topics as a tree. `topics` must list each topic before the topics below it.
 
-    If a topic has more than TOPIC_LEVELS_SHOWN levels, the deepest levels share one line. The tree
-    then fits on a phone. If the topic `below` is given, it becomes the root of the tree, and all
-    its levels share one line.
+    If a topic has more than TOPIC_LEVELS_SHOWN levels, the deepest levels share one line, so that
+    the tree fits on a phone. If the topic `below` is given, it becomes the root of the tree, and is
+    shown on one line.
     """
     root = Branch("", "")
     for each in topics:
@@ -61,7 +61,7 @@ def _levels_of(topic: str, below: str) -> Iterator[tuple[str, str]]:
 
 
 def _joined(branch: Branch) -> Branch:
-    """Merge each branch that has no message and only one child with this child."""
+    """Merge each branch that has only one child, and no message of its own, with the child."""
     while branch.topic is None and len(branch.below) == 1:
         (only,) = branch.below
         branch = Branch(f"{branch.label}/{only.label}", only.path, only.topic, only.below)

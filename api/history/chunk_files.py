@@ -1,7 +1,7 @@
 """Files of one ring (resolution) of the history: new chunks are appended, old files are removed.
 
 The files are not fsynced, to reduce writes to the card. The last chunk may therefore be incomplete
-after a power cut. The checksum shows this, and the next append overwrites the chunk. If a file is
+after a power cut. Its checksum is then wrong, and the next append overwrites it. If a file is
 damaged elsewhere, it is renamed, and the chunks before the damage are copied to a new file.
 
 An instance must be used from only one thread at a time.

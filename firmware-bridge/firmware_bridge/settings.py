@@ -1,6 +1,6 @@
 """Settings of the bridge, as plain values that are validated when they are created.
 
-`gateway.configuration` creates the settings from the operator's file. If a value cannot work, a
+`gateway.configuration` creates the settings from the operator's file. If a value is invalid, a
 `ValueError` is raised. The message names the value and its limits.
 """
 

@@ -109,7 +109,7 @@ class SimulatedBoard:
 
     At most `in_flight_max` frames are unacknowledged. With a limit of 1, readings stay in order
     even if frames are lost. With a higher limit, the gateway can commit several frames together,
-    which saves writes to its card (`gathering.py`).
+    which reduces writes to the SD card (`gathering.py`).
     """
 
     def __init__(self, master: int, device: int, boot: int, *, in_flight_max: int = 1) -> None:

@@ -1,4 +1,4 @@
-"""An alarm condition that is true now: its identifier, subject, severity, sentence and fix.
+"""An alarm condition that is true now, with its severity, a description and a fix.
 
 This module does no I/O.
 """

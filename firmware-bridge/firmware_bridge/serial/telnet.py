@@ -32,7 +32,7 @@ Settings = dict[int, int]
 
 
 class NotRfc2217(Exception):
-    """Raised if the server refuses RFC 2217 or a line setting. The message has the reason."""
+    """Raised if the server refuses RFC 2217 or a line setting. The message contains the reason."""
 
 
 class Telnet:

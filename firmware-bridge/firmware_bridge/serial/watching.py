@@ -44,7 +44,7 @@ class Reading:
     """Decodes bytes into lines of text, one for each frame and one for each reason for damage."""
 
     def __init__(self, settings: DecoderSettings, units: Mapping[str, str] | None = None) -> None:
-        """Create the object. The first bytes can be in the middle of a frame.
+        """Create the object. The first bytes to decode may be the end of a frame.
 
         `units` are the configured units, by quantity.
         """
@@ -72,7 +72,7 @@ class Reading:
         return self._texts_of(lambda: self._decoder.feed(data))
 
     def read_silence(self) -> list[str]:
-        """Return the texts of frames that are complete because no more bytes arrive."""
+        """Return the texts of the buffered frames that silence on the line has completed."""
         return self._texts_of(self._decoder.flush)
 
     def _texts_of(self, decode: Callable[[], list[Frame]]) -> list[str]:
@@ -88,7 +88,7 @@ class Reading:
         ]
 
     def _with_limit(self, text: str) -> str:
-        """Append the limit on the size of a frame to a text about an overlong frame.
+        """Append the maximum frame size to a text about an overlong frame.
 
         Any other text is returned unchanged.
         """
@@ -104,7 +104,7 @@ def _texts_of(mark: str, counts: Mapping[str, int]) -> list[str]:
 
 
 def text_of(frame: Frame, units: Mapping[str, str]) -> str:
-    """Return a frame as one line of text with its device and values: `temperature=21.5 Cel`.
+    """Return a frame as one line of text: the device, and values such as `temperature=21.5 Cel`.
 
     A unit in `units` comes from the port's configuration, and replaces the protocol's unit.
     """
