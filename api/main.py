@@ -141,7 +141,7 @@ def create_app(
 async def _running(
     app: Application, settings: ApiSettings, certificate: ServedCertificate | None
 ) -> AsyncIterator[None]:
-    """Store the objects that the routes use as attributes of ``app.state``.
+    """Store the objects that the routes need in ``app.state``.
 
     The objects are created before the application starts, and closed after it has stopped.
     """
@@ -186,8 +186,7 @@ async def _background_task(
 ) -> AsyncIterator[None]:
     """Run a background task until the `async with` block ends.
 
-    If the task fails or returns earlier, the whole process stops, so that its supervisor restarts
-    it.
+    If the task ends before that, the whole process stops, and its supervisor restarts it.
     """
     task = asyncio.create_task(run())
     task.add_done_callback(app.note_end)

@@ -74,7 +74,7 @@ class ChunkFiles:
         self._limit()
 
     def append(self, first: int, points: ChunkPoints) -> None:
-        """Write points as one chunk, whose first step is `first`. Raises OSError if this fails."""
+        """Append points as one chunk that begins at step `first`. Raises OSError if this fails."""
         chunk = encoded(self._ring.step_seconds, first, points)
         file = self._files[-1] if self._files else None
         if file is None or file.steps >= self._ring.file_steps:

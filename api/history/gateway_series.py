@@ -45,7 +45,7 @@ class GatewaySeries:
         self._before: _Moment | None = None
 
     def readings_of(self, overview: Overview, machine: Machine) -> list[Reading]:
-        """Return a reading for each series of the gateway whose value is known now."""
+        """Return a reading for each of the gateway's series that currently has a value."""
         now = _Moment(overview, machine)
         values = {**dict(_gauges_of(now))}
         if self._before is not None:

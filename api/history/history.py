@@ -124,7 +124,7 @@ class History:
 
     @property
     def problem(self) -> str | None:
-        """A sentence about files of the history that cannot be used, or None if there are none."""
+        """A sentence about a problem with the history's files, or None if there is no problem."""
         return self.fault or self.damage
 
     @property
@@ -159,7 +159,7 @@ class History:
                 series.tracks[HOUR.name].forget_before(horizon)
 
     async def save(self) -> None:
-        """Write the day and month rings to disk, each when it contains a whole new chunk."""
+        """Write the day ring and the month ring to disk, if they contain a whole new chunk."""
         for ring in (DAY, MONTH):
             step = self._now_ms // ring.step_ms
             if step - self._begins.get(ring.name, step) >= ring.chunk_steps:
@@ -218,7 +218,7 @@ class History:
         return series
 
     async def _write(self, ring: Ring, *, before: int) -> None:
-        """Write a ring's points before a step to disk. On failure, keep the latest points."""
+        """Write a ring's points before step `before`. On failure, keep only the latest points."""
         begin = self._begins.get(ring.name)
         if begin is not None and ring is HOUR:
             begin = max(begin, before - HOUR.steps)
@@ -247,7 +247,7 @@ class History:
                 series.tracks[ring.name].forget_before(before)
 
     def _resume(self, name: str, unit: str, points: list[Point]) -> None:
-        """Add points from an earlier run, sorted by step, to the last hour of a series."""
+        """Add the points from an earlier run to the last hour of a series, in order of steps."""
         series = self._series.get(name)
         if series is None:
             if len(self._series) >= limits.SERIES_MAX:
@@ -279,8 +279,8 @@ class History:
             self.damage = f"The history was damaged, and {kept}."
 
     def _latest_hours(self) -> Iterator[tuple[str, str, list[Point]]]:
-        """Yield the name, unit and latest hour of each series on disk. After a power cut, the hour
-        comes from the day ring, whose points are a minute apart."""
+        """Yield each series on disk with its name, unit and points of the latest hour. After a
+        power cut, the points come from the day ring and are a minute apart."""
         for ring in (HOUR, DAY):
             every = ring.step_seconds // HOUR.step_seconds
             if ring.name in self._files:

@@ -67,8 +67,8 @@ class Readings:
 
 
 def _placed(time_ms: int, now_ms: int) -> int:
-    """Return the time under which a reading is recorded.
+    """Return the time to record for a reading.
 
-    If the reading's own time is plausible, it is used. Otherwise, the result is `now_ms`.
+    This is the reading's own time (`time_ms`) if it is plausible, otherwise `now_ms`.
     """
     return time_ms if now_ms - _TIMELY_MS <= time_ms <= now_ms else now_ms

@@ -1,7 +1,7 @@
 """Storage of a series' values in the history's files: as scaled integers, or as float64.
 
 Sensors send values with few decimals, such as 21.5. As float64, these values have bytes that look
-random and hardly compress. As integers in units of the last decimal, they have mostly zero bytes.
+random and compress poorly. As integers in units of the last decimal, they have mostly zero bytes.
 
 Integers are stored as `2 * n`, or as `-2 * n - 1` if negative, so that small values have few bytes.
 """

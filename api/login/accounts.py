@@ -47,7 +47,7 @@ class Account:
 
 
 class Accounts:
-    """Client that lets the broker authenticate users. Use one instance from one event loop."""
+    """Client that lets the broker authenticate users. Use an instance in only one event loop."""
 
     def __init__(self, path: Path) -> None:
         self._idle: Final = [

@@ -94,7 +94,7 @@ class Caller:
 class Gate:
     """Access check for callers, based on the users, logins and tokens that are accepted.
 
-    Use it from one event loop.
+    Use an instance in only one event loop.
     """
 
     roles: Roles

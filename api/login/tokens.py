@@ -26,7 +26,7 @@ class Tokens:
         self._problem: str | None = None
 
     def find(self, shown: str, now: float) -> Token | None:
-        """Return the stored properties of a program's token (`shown`), or None if it is unknown.
+        """Return the stored token that matches a program's token (`shown`), or None.
 
         The token is compared with each stored token in constant time. This prevents timing attacks.
         """
@@ -39,9 +39,9 @@ class Tokens:
         return found
 
     def all(self, now: float) -> tuple[list[Token], str | None]:
-        """Return all tokens, and the problem with the file.
+        """Return all tokens, and a sentence about a problem with the file.
 
-        The problem is None if the file can be used.
+        The sentence is None if the file can be used.
         """
         self._read_if_changed(now)
         return self._tokens, self._problem

@@ -91,7 +91,7 @@ class Lifted(Reported):
 class Reloaded(Reported):
     """Result of a reload of the configuration.
 
-    Keys of the configuration are named `section.key`.
+    Configuration keys have the form `section.key`.
     """
 
     changed: list[str]

@@ -158,7 +158,7 @@ class Port(FromSensors):
 
 
 class Discovery(Reported):
-    """Descriptions of the devices for Home Assistant."""
+    """State of Home Assistant's discovery, for which the bridge publishes device descriptions."""
 
     prefix: str
     """First levels of the topics of descriptions: `home_assistant_prefix`."""

@@ -10,7 +10,7 @@ Verdict = Literal["off", "not_described", "not_received", "unavailable", "availa
 
 
 class TopicState(Reported):
-    """The retained message of a topic, and the clients that receive its messages."""
+    """The retained message of a topic, and the clients that receive messages on the topic."""
 
     topic: str
     is_retained: bool

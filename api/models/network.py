@@ -1,4 +1,4 @@
-"""The SD card's name and network, and the arguments of the commands that change them."""
+"""The gateway's host name and network, and the arguments of the commands that change them."""
 
 from typing import Annotated, Literal
 
@@ -31,7 +31,7 @@ class EthernetSettings(Reported):
 
 
 class LastChange(Reported):
-    """The last change of name or network."""
+    """The last change of the host name or network settings."""
 
     state: Literal["trial", "kept", "undone", "refused"]
     """`trial`: the change is undone unless an administrator keeps it."""
@@ -54,7 +54,7 @@ class Interface(Reported):
 
 
 class Network(Reported):
-    """Name and network of the SD card: what is in use, and what is set."""
+    """The gateway's host name and network: current state, stored settings and last change."""
 
     hostname: _Text
     """The name in use."""
@@ -95,11 +95,11 @@ class ChangeNetwork(Given):
 
 
 class Answered(Given):
-    """Arguments of keeping or undoing a change: an empty object, `{}`."""
+    """Arguments of a request to keep or undo a change: an empty object, `{}`."""
 
 
 class Requested(Reported):
-    """Result of a request to the SD card's system."""
+    """Result of a request to the system on the SD card."""
 
     requested: bool
     """True: the card's system carries it out now."""
