@@ -64,7 +64,7 @@ class TlsConnection(TlsTransport[asyncio.Protocol]):
             self._socket.resume_reading()
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
-        """Return the TLS context for the name ``sslcontext``, else information on the socket."""
+        """Return information about the connection, such as its TLS context (``sslcontext``)."""
         if name == "sslcontext":
             return self._certificate.context
         return super().get_extra_info(name, default)

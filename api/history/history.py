@@ -159,7 +159,7 @@ class History:
                 series.tracks[HOUR.name].forget_before(horizon)
 
     async def save(self) -> None:
-        """Write the day ring and the month ring to disk, if they contain a whole new chunk."""
+        """Write the points of the day and month rings to disk if they fill a whole chunk."""
         for ring in (DAY, MONTH):
             step = self._now_ms // ring.step_ms
             if step - self._begins.get(ring.name, step) >= ring.chunk_steps:
@@ -218,7 +218,7 @@ class History:
         return series
 
     async def _write(self, ring: Ring, *, before: int) -> None:
-        """Write a ring's points before step `before`. On failure, keep only the latest points."""
+        """Write the points before step `before` to disk. On failure, keep the latest in memory."""
         begin = self._begins.get(ring.name)
         if begin is not None and ring is HOUR:
             begin = max(begin, before - HOUR.steps)
@@ -279,8 +279,8 @@ class History:
             self.damage = f"The history was damaged, and {kept}."
 
     def _latest_hours(self) -> Iterator[tuple[str, str, list[Point]]]:
-        """Yield each series on disk with its name, unit and points of the latest hour. After a
-        power cut, the points come from the day ring and are a minute apart."""
+        """Yield the name and unit of each series on disk, and its points in the latest hour. After
+        a power cut, the points come from the day ring and are a minute apart."""
         for ring in (HOUR, DAY):
             every = ring.step_seconds // HOUR.step_seconds
             if ring.name in self._files:

@@ -60,7 +60,7 @@ class Quantity(FromSensors):
 
 
 class Unread(FromSensors):
-    """A quantity that a polled device does not return at present."""
+    """A quantity for which a polled device currently returns no value."""
 
     name: str = "unknown"
     place: str | None = None
@@ -158,7 +158,7 @@ class Port(FromSensors):
 
 
 class Discovery(Reported):
-    """State of Home Assistant's discovery, for which the bridge publishes device descriptions."""
+    """State of the device descriptions that the bridge publishes for Home Assistant."""
 
     prefix: str
     """First levels of the topics of descriptions: `home_assistant_prefix`."""

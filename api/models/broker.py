@@ -151,7 +151,7 @@ class Disk(Reported):
 
 
 class BrokerWarning(Reported):
-    """A warning from the broker about the present state or the last hour."""
+    """A warning from the broker about the current state or the last hour."""
 
     id: str
     """Kind of the warning: `queue_filling`, `messages_dropped`, ..."""

@@ -41,7 +41,7 @@ class LastChange(Reported):
 
 
 class Interface(Reported):
-    """A network interface with its present addresses."""
+    """A network interface with its current addresses."""
 
     name: _Text
     addresses: Annotated[list[str], Field(max_length=limits.NETWORK_ITEMS_MAX)]

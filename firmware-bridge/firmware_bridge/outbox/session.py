@@ -42,8 +42,8 @@ class Session:
         """Continue the session of the previous run, or begin a new session.
 
         A new session is needed if the client id has changed, or if the outbox was copied to another
-        machine. However, while exchanges of the old session are open, the old session continues.
-        `in_flight` is the number of open exchanges.
+        machine. However, the old session continues while it has open exchanges. `in_flight` is the
+        number of open exchanges.
         """
         moved = self._store.property("machine") not in (machine, None)
         kept = self.name is not None and is_name_of(self.name, client_id)

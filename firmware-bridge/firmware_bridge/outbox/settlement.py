@@ -51,7 +51,7 @@ class SessionLost:
 
 @dataclass(frozen=True, slots=True)
 class Disconnected:
-    """Signals that a connection has ended. `send` is the function that used this connection."""
+    """Signals that a connection has ended. `send` is the function that sent packets over it."""
 
     send: Send
 

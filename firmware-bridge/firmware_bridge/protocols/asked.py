@@ -129,7 +129,7 @@ class AskingPoller(Poller):
         return self._frame_in(self._decoder.feed(data))
 
     def time_out(self, answer: bytes) -> Outcome:
-        """Return a frame that was ended by silence on the line, or the reason why there is none."""
+        """Return the frame that silence on the line has completed, or the reason for a failure."""
         frame = self._frame_in(self._decoder.flush())
         if frame is not None:
             return frame

@@ -85,7 +85,7 @@ class D0(PollerSettings):
             raise refusal(f"a baud_rate_max of {', '.join(map(str, rates))}")
 
     def check_scheme(self, scheme: str | None) -> None:
-        """Reject a change of the baud rate for `tcp://`. It is only possible with `rfc2217://`."""
+        """Reject settings that change the baud rate if the port's address begins with `tcp://`."""
         if scheme == "tcp" and self.baud_rate_max != _FIRST_RATE:
             raise refusal(
                 f"baud_rate_max = {_FIRST_RATE} with tcp://, which cannot change the rate of the "

@@ -51,10 +51,10 @@ class Decoder(ABC):
 class Request:
     """Bytes to write to the line, and how the port waits for the response.
 
-    The port waits at most `answer_seconds_max`. This time begins when the port begins to write
-    `data`. After a timeout, the response might still arrive, so the port
-    discards all bytes for `late_seconds_max`. `device` is the polled device. It is empty for the
-    port's own device. `text` describes the purpose of the request, for messages.
+    The port waits at most `answer_seconds_max`, counted from the moment it begins to write `data`.
+    After a timeout, the response might still arrive, so the port discards all bytes for
+    `late_seconds_max`. `device` is the polled device. It is empty for the port's own device. `text`
+    describes the purpose of the request, for messages.
 
     `before` wakes up the device before `data` is written. `rates` are the baud rates for `data` and
     for the response. If `silent_seconds_max` is set, the port also stops waiting when the line has

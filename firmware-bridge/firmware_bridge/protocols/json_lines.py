@@ -98,7 +98,7 @@ def _loaded(line: str) -> object:
 
 
 def _loaded_as_printed(line: str) -> object:
-    """Parse JSON that has typical errors of firmware that prints values one by one.
+    """Parse JSON with the typical errors of firmware that prints values one by one.
 
     An example is `{"t":nan,"h":+21.5,"p":,}`. A dict as printed by MicroPython is also accepted:
     `{'t': 21.5, 'ok': True, 'p': None}`.

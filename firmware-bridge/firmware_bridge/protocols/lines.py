@@ -53,7 +53,7 @@ class LineDecoder(DelimitedDecoder):
     def begin(self, *, mid_line: bool) -> None:
         """Discard a line that was incomplete when the port was closed, and count it as truncated.
 
-        If `mid_line` is True, the first line can also be skipped and counted.
+        If `mid_line` is True, the first line may also be skipped and counted as truncated.
         """
         if self._part:
             self.tally.damaged["truncated"] += 1

@@ -86,7 +86,7 @@ class Modbus(PollerSettings):
         )
 
     def check(self) -> None:
-        """Check that a device name has only one address, and that quantity names are unique.
+        """Check that each device has one address, and that its quantities have different names.
 
         Several device tables with the same name and address are accepted, because they describe one
         device.

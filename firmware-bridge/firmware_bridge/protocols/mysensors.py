@@ -61,7 +61,7 @@ class MySensors(DecoderSettings):
 class MySensorsDecoder(LineDecoder):
     """Decoder of MySensors messages. Each node is a separate device.
 
-    The device is named after the port's device, with a dash and the node's number appended.
+    The name of a node's device is the name of the port's device, a dash, and the node's number.
     """
 
     def __init__(self) -> None:

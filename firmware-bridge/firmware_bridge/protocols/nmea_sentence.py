@@ -126,8 +126,8 @@ def _unit_of(name: str, value: Value) -> str | None:
 def _quantity_of(text: str) -> str:
     """Return the name of a sentence's quantity, such as `gga` for `GPGGA`.
 
-    The name is the type of the sentence in lower case. A proprietary sentence is named after its
-    whole address. If the name would not be valid, "unknown" is returned.
+    The name is the type of the sentence in lower case. For a proprietary sentence, it is the whole
+    address in lower case. If this is not a valid name, "unknown" is returned.
     """
     address = text.partition(",")[0]
     standard = len(address) == 5 and not address.startswith("P")

@@ -49,7 +49,7 @@ _NO_NAME = re.compile(r"[^A-Za-z0-9.:_-]+")
 
 @dataclass(frozen=True, kw_only=True)
 class TextLineSettings(DecoderSettings):
-    """Base of the settings of protocols for text lines. `types` declares types of quantities."""
+    """Base of the settings of text protocols. `types` declares the data types of quantities."""
 
     types: dict[str, Kind] = field(default_factory=dict)
 

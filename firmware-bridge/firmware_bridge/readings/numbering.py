@@ -1,4 +1,4 @@
-"""Sequence numbers of frames. They are published together with the readings of the frame."""
+"""Sequence numbers of frames, which are published together with the readings."""
 
 from dataclasses import dataclass
 

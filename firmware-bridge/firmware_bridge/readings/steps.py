@@ -1,4 +1,4 @@
-"""Statistics of a frequent quantity: its lowest, mean and highest value in each 5 seconds.
+"""Statistics of a frequent quantity: lowest, mean and highest value in each 5-second interval.
 
 The web page requests the status only every 5 seconds. Without the statistics, the web page would
 miss the values between two requests (docs/formats/control-socket.md).

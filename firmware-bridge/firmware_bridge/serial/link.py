@@ -288,7 +288,7 @@ def _finish(readable: "asyncio.Future[None]") -> None:
 
 
 def sentence_of(path: str, error: Exception) -> str:
-    """Return a sentence that describes an error of a port, and how to fix it if this is known."""
+    """Return a sentence that describes a port's error, and includes the fix if it is known."""
     if isinstance(error, PermissionError) or getattr(error, "errno", None) == 13:
         return f"{path}: {DENIED}"
     if getattr(error, "errno", None) in (11, 16):

@@ -49,7 +49,7 @@ class DeviceStatus:
     _steps: dict[str, Steps] = field(default_factory=dict)
 
     def show(self, measurement: Measurement, unit: str | None, arrival_seconds: float) -> None:
-        """Store a measurement as the latest value, unless the device has too many quantities."""
+        """Store the latest value of a quantity, unless the device has too many quantities."""
         name, value = measurement.name, measurement.value
         if name not in self.quantities and len(self.quantities) >= QUANTITIES_SHOWN_MAX:
             return
