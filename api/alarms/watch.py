@@ -114,7 +114,7 @@ class AlarmWatch:
 
     @property
     def not_listed(self) -> int:
-        """The number of conditions without an alarm, because too many alarms are active."""
+        """The number of conditions that have no alarm because too many alarms are active."""
         return self._table.not_listed
 
     async def cleared(

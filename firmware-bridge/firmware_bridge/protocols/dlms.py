@@ -81,7 +81,7 @@ class DlmsDecoder(ScanningDecoder):
         super().begin(mid_line=mid_line)
 
     def flush(self) -> list[Frame]:
-        """After a pause on the line, return the complete frames among the buffered bytes.
+        """Return the complete frames among the buffered bytes, after a pause on the line.
 
         A frame that was incomplete before the pause will not be completed. However, its bytes might
         contain shorter frames. If only flag bytes are buffered, they are discarded.

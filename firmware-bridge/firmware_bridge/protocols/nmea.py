@@ -95,7 +95,7 @@ class NmeaDecoder(Decoder):
         return self._scan(idle=False)
 
     def flush(self) -> list[Frame]:
-        """After a pause on the line, return the complete sentences among the buffered bytes.
+        """Return the complete sentences among the buffered bytes, after a pause on the line.
 
         A UBX frame that was incomplete before the pause will not be completed. However, its bytes
         may contain sentences.

@@ -47,7 +47,7 @@ class ScanningDecoder(Decoder):
         return self._scan(idle=False)
 
     def flush(self) -> list[Frame]:
-        """After a pause on the line, return the complete frames among the buffered bytes.
+        """Return the complete frames among the buffered bytes, after a pause on the line.
 
         A frame that was incomplete before the pause will not be completed. However, its bytes may
         contain shorter frames.

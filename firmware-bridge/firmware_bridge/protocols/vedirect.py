@@ -156,7 +156,7 @@ class VeDirectDecoder(Decoder):
         return []
 
     def _read(self, data: bytes, frames: list[Frame]) -> int:
-        """Decode a block and append it to `frames`. Return the number of bytes in the block."""
+        """Decode a block, and append its frame to `frames`. Return the number of bytes consumed."""
         block, has_another_before = _block_of(data)
         size = len(data)
         if block is not None and has_another_before:

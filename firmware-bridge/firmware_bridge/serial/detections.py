@@ -141,7 +141,7 @@ def readers_of(configured: Sequence[PortSettings]) -> dict[str, str]:
 
 
 def reader_of(port: str, configured: Sequence[PortSettings]) -> str | None:
-    """Return the name of the configured port that uses the device `port`, or None if none does."""
+    """Return the name of the configured port that uses the device `port`, if any."""
     device = _device_of(settings_of(port))
     return None if device is None else readers_of(configured).get(device)
 

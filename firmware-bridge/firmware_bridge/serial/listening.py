@@ -25,7 +25,7 @@ class Listening:
 
     @property
     def tally(self) -> Tally:
-        """The decoder's counters of damaged and foreign data since the bridge was started."""
+        """The decoder's counters since the bridge was started, such as that of damaged frames."""
         return self._decoder.tally
 
     @property

@@ -49,7 +49,7 @@ class Audience(Protocol):
         """
 
     def ended(self, outcome: Outcome, request: Request, link: Link) -> None:
-        """Handle the outcome of a request. The tally already includes this outcome."""
+        """Handle the outcome of a request. The counters already include this outcome."""
 
     def learnt(self, text: str) -> None:
         """Handle a message from the poller about a device."""

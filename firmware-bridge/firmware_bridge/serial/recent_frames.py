@@ -100,7 +100,7 @@ class RecentFrames:
         self._size_bytes += len(data)
 
     def decoded(self, frames: Sequence[Frame], tally: Tally) -> None:
-        """Add an entry if the bytes completed a frame, or were counted as damaged or foreign."""
+        """Add an entry if the bytes completed a frame, were damaged, or did not belong to one."""
         damaged = self._reasons(tally.damaged, self._damaged)
         foreign = self._reasons(tally.foreign, self._foreign)
         if frames or damaged or foreign:
