@@ -141,9 +141,10 @@ def create_app(
 async def _running(
     app: Application, settings: ApiSettings, certificate: ServedCertificate | None
 ) -> AsyncIterator[None]:
-    """Store the objects that the routes need in ``app.state``.
+    """Context manager for the time in which the application runs.
 
-    The objects are created before the application starts, and closed after it has stopped.
+    At the start, create the objects that the routes need, and store them in ``app.state``. Close
+    them at the end.
     """
     observer = Observer(ControlSocket(settings.status_socket))
     app.state.observer = observer

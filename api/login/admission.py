@@ -92,9 +92,9 @@ class Caller:
 
 @dataclass(kw_only=True)
 class Gate:
-    """Access check for callers, based on the users, logins and tokens that are accepted.
+    """Access check that identifies callers by their login or token.
 
-    Use an instance in only one event loop.
+    An instance belongs to one event loop.
     """
 
     roles: Roles

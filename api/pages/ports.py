@@ -214,10 +214,10 @@ async def _listed(request: Request) -> tuple[SensorPorts | None, str | None, int
 
 
 async def _detection_on(request: Request, port: str) -> tuple[Detection | None, str | None, int]:
-    """Request the progress of a detection on a port from the bridge.
+    """Ask the bridge how far the detection on a port has progressed.
 
-    Return the progress, an error message, and the HTTP status code. If the request succeeded, the
-    message is None. Otherwise, the progress is None.
+    Return a tuple of the progress, an error message and an HTTP status code. The message is None if
+    the request succeeded, and the progress is None if it failed.
     """
     given = AskedPort(port=port)
     return await _tried(asked_of_bridge(request, "serial_progress", given, Detection))

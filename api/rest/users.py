@@ -99,7 +99,7 @@ async def set_password(request: Request) -> PasswordSet:
     """Add a user, or replace the user's password. For administrators who are logged in.
 
     A program's token is not accepted. The configuration is reloaded. Status 409 means that the
-    broker may not write the password file.
+    broker has no permission to write the password file.
     """
     given = await given_in(request, SetPassword)
     return await carried_out(request, "set_password", given, PasswordSet)

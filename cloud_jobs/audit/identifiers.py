@@ -1,7 +1,7 @@
 """Audit checks for MQTT packet identifiers that were used in a wrong state.
 
-The checks are named `held_once`, `duplicate`, `released_once`, `identifier`, and `resent`. The
-packet identifiers of the check `delivery` are also checked here.
+The checks are named `held_once`, `duplicate`, `released_once`, `identifier`, and `resent`. This
+module also contains the part of the check `delivery` that concerns packet identifiers.
 """
 
 from __future__ import annotations

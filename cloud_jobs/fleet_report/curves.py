@@ -91,7 +91,7 @@ def curves_of(
 
 
 class _Slots:
-    """Values of some gateways' series, read from one table and arranged in time slots."""
+    """Readings of some gateways, read from one table and grouped by time slot."""
 
     def __init__(
         self,

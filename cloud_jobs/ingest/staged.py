@@ -108,10 +108,7 @@ def filled_columns(staged: Staged) -> StructType:
 
 
 def records_of(staged: Staged) -> DataFrame:
-    """Select the SenML records that were derived from a single file.
-
-    Messages whose events are in different files are not included.
-    """
+    """Return the SenML records of messages whose events are all in one file."""
     return staged.with_content("records").mapInArrow(unpacking(RECORDS), RECORDS)
 
 

@@ -23,7 +23,7 @@ from firmware_bridge.readings.publications import Publication
 class Batch:
     """Readings collected between two commits.
 
-    `durable` is a future that is done when the readings survive a power cut.
+    `durable` is a future that completes when the readings are safely on disk.
     """
 
     publications: list[Publication]

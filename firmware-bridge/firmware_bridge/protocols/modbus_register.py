@@ -82,9 +82,10 @@ class Register(Section):
         return f"{self.kind} {span_of(self.at, self.end - self.at)}"
 
     def check(self) -> None:
-        """Reject a number that extends past the last register, or a misplaced power of ten.
+        """Raise an error if the quantity cannot be read in one request.
 
-        Also reject settings for numbers, such as a unit, if the quantity is a bit.
+        Its value may not extend past the last register, and the register with its power of ten has
+        to follow closely. A bit may not have settings for numbers, such as a unit.
         """
         if self.end > REGISTER_MAX + 1:
             raise refusal(f"a register of at most {REGISTER_MAX + 1 - (self.end - self.at)}")

@@ -83,7 +83,10 @@ class Detections:
         return self._running[port][0].progress()
 
     def readers(self) -> dict[str, str]:
-        """Return the names of the configured ports by their device files. This reads sysfs."""
+        """Return the name of each configured port, keyed by the path of its device file.
+
+        The paths are found in sysfs.
+        """
         return readers_of(self._configured())
 
     def states(self) -> dict[str, str]:

@@ -59,9 +59,9 @@ class Audience(Protocol):
 
 
 class ToIntake:
-    """Observer that passes the responses on a line to the intake of its port.
+    """Observer of a poller: it passes responses from a serial line to the intake of the port.
 
-    If a request does not name a device, its outcome is recorded for `own_device`.
+    The result of a request that does not name a device is recorded for `own_device`.
     """
 
     def __init__(self, intake: Intake, own_device: str) -> None:

@@ -1,4 +1,4 @@
-"""Bans of client identifiers and users, as the core checks them. The server manages the bans.
+"""Check of client identifiers and users against the current bans, which the server manages.
 
 Banned addresses are rejected before a connection reaches the core
 (`gateway/broker/server/listeners/gate.py`).

@@ -110,9 +110,9 @@ class AccessRules:
 
 
 class Permissions:
-    """Access checks for the rules of MQTT, with cached results.
+    """Decides which topics a client may publish and subscribe to. The decisions are cached.
 
-    Callers test `restricted` first, to avoid a call if everything is allowed.
+    If `restricted` is False, everything is allowed, and callers can skip the call.
     """
 
     def __init__(self, authenticates: bool) -> None:

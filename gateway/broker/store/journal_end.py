@@ -113,8 +113,8 @@ class EndRecord:
     def note(self, next_sequence: int, next_message: int, file_number: int, end_bytes: int) -> None:
         """Record the position up to which the journal is durable. Raises OSError on failure.
 
-        Do nothing if the broker runs without a record. If the disk is full, the older record is
-        kept. This is harmless, because the older record only states fewer events.
+        Do nothing if the broker runs without a record. If the disk is full, the previous record is
+        kept. This is harmless: it is still correct, and only gives an earlier position.
         """
         if self._descriptor < 0:
             return

@@ -220,7 +220,9 @@ def checked_device_file(tables: dict[str, Any], name: str) -> tuple[DeviceFile, 
 
 
 def completed_for_image(tables: dict[str, Any], *, has_users: bool) -> dict[str, Any]:
-    """Return the gateway's tables, completed with the settings for the SD card image.
+    """Return the gateway's configuration, completed with the settings of the SD card image.
+
+    `tables` are the configuration's tables, as the TOML file contains them.
 
     If `has_users` is True, users can connect over the network, and the bridge connects as a user
     with a generated password. Otherwise, MQTT is available only on this machine. By default, the

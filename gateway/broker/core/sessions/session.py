@@ -33,7 +33,7 @@ class Pace:
         """Queue position of the next message at the last measurement."""
 
     def begin(self, now: float, position: int) -> None:
-        """Start measuring at `now`. `position` is the queue position of the next message."""
+        """Start a measurement at `now`, with the queue position of the next message to send."""
         self.since = now
         self.position = position
 
