@@ -11,14 +11,16 @@ again.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from typing import Any, Final
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from cloud_jobs.audit.gaps import gaps_of
-from cloud_jobs.audit.run import audit_of
+from cloud_jobs.audit.run import Audit, audit_of
 from cloud_jobs.errors import IngestError
 from cloud_jobs.gold.daily import Changes, make_daily, make_health, make_sensors, replace
 from cloud_jobs.gold.drops import discard
@@ -103,11 +105,11 @@ def _update(
         batches += run.batches
     audits = is_audited and run.audited_through < run.through
     audited_through = _make(silver, made, run, progress, after_step, audits=audits)
-    counts = made.query(" UNION ALL ".join(
-        f"SELECT '{name}' AS name, count(*) AS number FROM {{{name}}}"
-        for name in GOLD_TABLES if name != _RUNS
-    ))  # fmt: skip
-    rows = {row["name"]: row["number"] for row in counts}
+    # Delta answers such a subquery from its log, without reading the table.
+    counts = (
+        f"(SELECT count(*) FROM {{{name}}}) AS {name}" for name in GOLD_TABLES if name != _RUNS
+    )
+    rows = made.query(f"SELECT {', '.join(counts)}")[0]
     return {"tables_root": silver.root, "batches": batches,
             "through_batch": run.through, "is_audited": audited_through >= run.through,
             "audited_through": audited_through, "tables": rows}  # fmt: skip
@@ -127,15 +129,17 @@ def _make(
     If `audits` is True, also audit the tables. Return the number of the last audited batch.
     """
     after_step("begin")
-    if run.batches:
-        _take(silver, made, run, progress, after_step)
-        progress(_phase("gaps"))
-        replace(made, "gaps", gaps_by_day(silver, made.read("clock_corrections")))
-        after_step("gaps")
-    if audits:
-        progress(_phase("audit"))
-        _judge(silver, made, run)
-        after_step("audit")
+    with ExitStack() as stack:
+        audit = stack.enter_context(_audit_meanwhile(silver)) if audits else None
+        if run.batches:
+            _take(silver, made, run, progress, after_step)
+            progress(_phase("gaps"))
+            replace(made, "gaps", gaps_by_day(silver, made.read("clock_corrections")))
+            after_step("gaps")
+        if audit is not None:
+            progress(_phase("audit"))
+            _judge(silver, made, run, audit.result())
+            after_step("audit")
     audited_through = run.through if audits else run.audited_through
     if run.batches or audits:
         _note(made, run, is_done=True, audited_through=audited_through)
@@ -157,10 +161,12 @@ def _begun(silver: Tables, made: Tables) -> Run:
     A new run commits the range of its batches to the table `gold_runs`. If events of earlier
     batches were withdrawn, the gold tables are emptied, and the new run begins with batch 1.
     """
-    runs = made.query("SELECT * FROM {gold_runs} ORDER BY run DESC, is_done DESC LIMIT 1")
-    ends = made.query("SELECT max(audited_through) AS audited FROM {gold_runs} WHERE is_done")
-    audited_through = ends[0]["audited"] or 0
+    runs = made.query(
+        "SELECT *, max(audited_through) FILTER (WHERE is_done) OVER () AS audited FROM {gold_runs} "
+        "ORDER BY run DESC, is_done DESC LIMIT 1"
+    )
     last = runs[0] if runs else None
+    audited_through = (last["audited"] or 0) if last is not None else 0
     if last is not None and not last["is_done"]:
         first, through = last["from_batch"], last["through_batch"]
         return Run(last["run"], first, through, audited_through, is_resumed=True)
@@ -238,11 +244,20 @@ def _make_totals(made: Tables, of: Changes, progress: Progress, after_step: Prog
         after_step(name)
 
 
-def _judge(silver: Tables, made: Tables, run: Run) -> None:
-    with audit_of(silver) as audit:
-        events = timed(silver.read("events"), made.read("clock_corrections"))
-        replace(made, "audit_daily", daily_verdicts(silver, events, audit.found, run.through))
-        merge_verdicts(made, audit)
+@contextmanager
+def _audit_meanwhile(silver: Tables) -> Iterator[Future[Audit]]:
+    """Audit the ingested tables in another thread. Yield the future of the result.
+
+    The audit only reads ingested tables, so the gold tables can be updated at the same time.
+    """
+    with ExitStack() as kept, ThreadPoolExecutor(1, "audit") as thread:
+        yield thread.submit(kept.enter_context, audit_of(silver))
+
+
+def _judge(silver: Tables, made: Tables, run: Run, audit: Audit) -> None:
+    events = timed(silver.read("events"), made.read("clock_corrections"))
+    replace(made, "audit_daily", daily_verdicts(silver, events, audit.found, run.through))
+    merge_verdicts(made, audit)
 
 
 def gaps_by_day(silver: Tables, corrections: DataFrame | None = None) -> DataFrame:

@@ -1,7 +1,8 @@
 """Entry point of the command line. Runs a subcommand and reports a failure in one line.
 
 The command line and configuration of a service are processed in a child process. The processing
-takes 15 MB of memory, which the service itself does not need (docs/decisions/0075-*.md).
+takes 15 MB of memory, which the service itself does not need (docs/decisions/0075-*.md). Meanwhile,
+this process imports the modules of the service.
 """
 
 import os
@@ -11,7 +12,7 @@ from typing import TypeVar
 
 from gateway.cli.common.failures import EXIT_FAILED, EXIT_INTERRUPTED, CommandFailed, say
 from gateway.cli.running.in_child import in_child
-from gateway.cli.services.prepared import SERVICES, Prepared
+from gateway.cli.services.prepared import SERVICES, Prepared, import_service
 from gateway.process.files.disk_errors import line_of
 from gateway.process.files.private import apply_umask
 
@@ -37,8 +38,11 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
         return _explained(lambda: execute(typed))
 
+    def prepare_in_child() -> int | Prepared:
+        return in_child(prepare, meanwhile=lambda: import_service(typed[0]))
+
     is_service = bool(typed) and typed[0] in SERVICES
-    outcome = _explained(lambda: in_child(prepare)) if is_service else prepare()
+    outcome = _explained(prepare_in_child) if is_service else prepare()
     return outcome if isinstance(outcome, int) else _explained(outcome.run)
 
 

@@ -1,4 +1,7 @@
-"""Runs a function in a child process, so that the function's memory is freed afterwards."""
+"""Runs a function in a child process, so that the function's memory is freed afterwards.
+
+The parent process can do other work until the child has finished.
+"""
 
 import os
 import pickle
@@ -9,8 +12,10 @@ from typing import NoReturn, TypeVar
 Result = TypeVar("Result")
 
 
-def in_child(work: Callable[[], Result]) -> Result:
+def in_child(work: Callable[[], Result], meanwhile: Callable[[], None]) -> Result:
     """Run `work` in a child process and return its result, which must be picklable.
+
+    This process runs `meanwhile`, and then waits for the child.
 
     If this process has other threads, or if the fork or the child fails, `work` runs in this
     process instead. With other threads, a forked child could wait forever for a lock, because the
@@ -31,6 +36,7 @@ def in_child(work: Callable[[], Result]) -> Result:
         _work_and_end(work, write_end)
     os.close(write_end)
     with open(read_end, "rb") as pipe:
+        meanwhile()
         written = pipe.read()
     _, status = os.waitpid(child, 0)
     if status:
