@@ -1,8 +1,8 @@
 """Error responses for programs: RFC 9457 problem details, with a sentence about the fix.
 
-All errors under ``/api`` have the same form, ``application/problem+json``. Examples are a stopped
-gateway, an unknown session, an invalid parameter and an unknown path. ``error_handlers`` determines
-which callers get problem details and which get a page.
+All errors under ``/api`` have the same format, ``application/problem+json``. This includes errors
+such as a stopped gateway, an unknown session, an invalid parameter or an unknown path.
+``error_handlers`` determines which callers get problem details and which get a page.
 """
 
 from http import HTTPStatus
@@ -60,7 +60,7 @@ _FIX_OF_CODE: Final = {
 
 
 class ProblemDetail(BaseModel):
-    """Problem details of RFC 9457, with the fix as an additional member (`mend`)."""
+    """An error response in the format of RFC 9457. The additional member `mend` is the fix."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 

@@ -1,4 +1,4 @@
-"""Base classes of the models, types of numbers and times, and the handling of invalid values.
+"""Base classes of the models, types for numbers and times, and the handling of invalid values.
 
 If a report contains values from sensors (``FromSensors``), each field is validated separately. An
 invalid field becomes null and is listed in ``unreadable``. Any other report is rejected if one of
@@ -36,7 +36,7 @@ class Reported(BaseModel):
 
 
 class FromSensors(Reported):
-    """Base class of reports with values from sensors, which may be invalid in any way.
+    """Base class of reports that contain values from sensors. Any of these values may be invalid.
 
     Every field has a default value, which replaces an invalid value.
     """

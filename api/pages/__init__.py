@@ -1,4 +1,4 @@
-"""Pages for people, with one module for each page.
+"""The web pages that people see. Each page has its own module.
 
 ``page`` renders the templates and contains the overview. ``actions`` contains the confirmation
 pages that people see before an action is executed.

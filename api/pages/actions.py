@@ -1,8 +1,8 @@
 """Pages on which people execute actions: a confirmation page with a form, then the result.
 
 The pages work without JavaScript. A GET request changes nothing. A form is accepted only if it was
-sent from one of our own pages and contains the token of this browser. If an action fails, the page
-shows the reason and the fix.
+sent from one of this server's pages and contains the token of the browser's login. If an action
+fails, the page shows the reason and the fix.
 """
 
 from collections.abc import Mapping, Sequence

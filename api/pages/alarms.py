@@ -23,7 +23,7 @@ async def alarms(
 ) -> Response:
     """Show the active alarms, and a page of cleared alarms.
 
-    If `before` is given, only cleared alarms with lower row numbers are shown.
+    If `before` is given, only cleared alarms with row numbers below `before` are shown.
     """
     return await _shown(request, before)
 

@@ -34,7 +34,7 @@ def backup_of(request: Request) -> BackupCommand | None:
     """Return the command that creates backups.
 
     Return None if backups are not configured, or if this process does not have permission to read
-    the files.
+    the files that a backup contains.
     """
     command = request.app.state.backup
     assert command is None or isinstance(command, BackupCommand)
@@ -77,10 +77,10 @@ async def do_backup(request: Request) -> Response:
 
 
 async def _check_password(request: Request, password: str) -> None:
-    """Ask the broker if a password is the caller's own password, as at a login.
+    """Ask the broker to check that `password` is the caller's own password.
 
     Raises:
-        FormRefused: the password is wrong, or the caller is a program.
+        FormRefused: the password is wrong or cannot be checked now, or the caller is a program.
         BrokerProblem: the broker did not respond.
     """
     caller = caller_of(request)

@@ -1,4 +1,4 @@
-"""The pages about clients: the list of sessions, and one session with its handshakes."""
+"""The pages about clients: a list of sessions, and a page for each session and its handshakes."""
 
 from typing import Annotated
 from urllib.parse import urlencode
@@ -33,7 +33,7 @@ async def clients(
     user: Annotated[str, Query(max_length=limits.USERNAME_BYTES_MAX)] = "",
     sort: Annotated[Sort, Query()] = Sort.CLIENT_ID,
 ) -> Response:
-    """List the matching sessions after the position ``after``, where the previous page ended."""
+    """List the sessions that match the filters. ``after`` is the end of the previous page."""
     observer = observer_of(request)
     wanted = Search(search=search.strip(), state=state, user=user.strip(), sort=sort)
     try:
@@ -88,10 +88,10 @@ async def session_page(
 
 
 async def _steps_of(observer: Observer, client_id: str) -> tuple[list[Step], str | None]:
-    """Return the steps of a client's latest handshakes, or an empty list and a problem.
+    """Return the steps of a client's latest handshakes, and the reason if they cannot be read.
 
-    The steps also show when the broker restarted between the handshakes. The problem is the reason
-    why the steps cannot be read, or None.
+    If the steps can be read, the reason is None. Otherwise, the list of steps is empty. Restarts of
+    the broker between the handshakes are also listed as steps.
     """
     try:
         own = await observer.events(

@@ -1,6 +1,7 @@
-"""The page for the SD card's name and network, for administrators.
+"""The page for the host name and the network settings of the SD card, for administrators.
 
-A change is at first only a trial. It is undone after five minutes unless an administrator keeps it.
+A change takes effect immediately, but it is undone after five minutes unless an administrator keeps
+it.
 """
 
 from collections.abc import Mapping
@@ -28,7 +29,7 @@ network_page = APIRouter(include_in_schema=False, default_response_class=HTMLRes
 
 @network_page.get("/system/network", dependencies=[Depends(ADMINISTRATORS)])
 async def network(request: Request) -> Response:
-    """Show name and network, and the change that is on trial, if there is one."""
+    """Show the host name and the network settings, and any change that is not confirmed yet."""
     found = network_of(request)
     status_code = 200 if found is not None else 404
     return rendered(request, "network.html", status_code=status_code, network=found, problem=None)
@@ -36,7 +37,7 @@ async def network(request: Request) -> Response:
 
 @network_page.get("/system/network/change", dependencies=[Depends(ADMINISTRATORS)])
 async def ask_change(request: Request) -> Response:
-    """Show the form for changing name and network."""
+    """Show the form for changing the host name and the network settings."""
     found = network_of(request)
     if found is None:
         problem = f"{NOT_A_CARD[:1].upper()}{NOT_A_CARD[1:]}."
@@ -46,7 +47,7 @@ async def ask_change(request: Request) -> Response:
 
 @network_page.post("/system/network/change", dependencies=[Depends(ADMINISTRATORS)])
 async def do_change(request: Request) -> Response:
-    """Change name and network from a submitted form, and show where to find the gateway afterwards.
+    """Change the host name and network from a form, and show the gateway's new address.
 
     The response does not redirect, because the old address may be gone before the browser follows.
     """
@@ -69,7 +70,7 @@ async def do_change(request: Request) -> Response:
 
 @network_page.post("/system/network/keep", dependencies=[Depends(ADMINISTRATORS)])
 async def do_keep(request: Request) -> Response:
-    """Keep the change that is on trial."""
+    """Keep the network change, so that it is not undone after five minutes."""
     return await _answered(request, "keep_network")
 
 
@@ -93,7 +94,7 @@ async def _answered(request: Request, command: str) -> Response:
 
 
 def _fields_of(network: Network) -> dict[str, str]:
-    """Return the present settings as fields of the form."""
+    """Return the current settings as fields of the form."""
     wifi, ethernet = network.wifi, network.ethernet
     return {
         "hostname": network.hostname,

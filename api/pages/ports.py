@@ -1,4 +1,4 @@
-"""The pages for adding a sensor step by step, changing or removing it, or undoing a change.
+"""The pages for adding, changing and removing sensors, and for undoing a change.
 
 The pages work without JavaScript. Pages with a form do not reload automatically, so that no input
 is lost.

@@ -1,4 +1,7 @@
-"""The pages about sensors: the list, and one sensor with curves of an hour, a day or a month."""
+"""The pages about sensors: a list, and for each sensor a page with curves.
+
+The curves show an hour, a day or a month.
+"""
 
 import contextlib
 from typing import Annotated, Final, Literal

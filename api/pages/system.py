@@ -83,9 +83,9 @@ async def system(request: Request, span: Annotated[Span, Query()] = "hour") -> R
 
 
 def _certificates_of(request: Request, broker: BrokerStatus) -> list[NamedCertificate]:
-    """Return the certificates of the listeners and of this page.
+    """Return the certificates of the broker's listeners and of this web server.
 
-    The certificate that expires first comes first.
+    They are sorted by the time at which they expire, the earliest first.
     """
     found = [
         _named(address_of(each.model_copy(update={"certificate": None})), each.certificate)

@@ -29,7 +29,7 @@ async def topics(
     retained: bool = False,
     after: _Topic = "",
 ) -> Response:
-    """Show the matching topics. ``after`` is the last topic of the previous page."""
+    """Show the topics that match the filters. ``after`` is the last topic of the previous page."""
     chosen = {"search": search.strip(), "below": below}
     wanted = {**chosen, "retained": retained, "after": after, "limit": limits.TOPICS_PER_PAGE}
     try:

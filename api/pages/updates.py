@@ -20,7 +20,10 @@ updates_page = APIRouter(include_in_schema=False, default_response_class=HTMLRes
 
 @updates_page.get("/system/update", dependencies=[Depends(ADMINISTRATORS)])
 async def update(request: Request) -> Response:
-    """Show the slots and the progress of an update, with forms to install one or to go back."""
+    """Show the system slots and the progress of an update.
+
+    The page links to the forms for installing an update and for going back to the other version.
+    """
     return _page(request)
 
 
@@ -38,13 +41,13 @@ async def ask_back(request: Request) -> Response:
 
 @updates_page.post("/system/update/install", dependencies=[Depends(ADMINISTRATORS)])
 async def do_install(request: Request) -> Response:
-    """Install the update from a submitted form, and redirect to its progress."""
+    """Install the update named in a submitted form, and redirect to the update page."""
     return await _done(request, "install", "install_update", _install_in)
 
 
 @updates_page.post("/system/update/back", dependencies=[Depends(ADMINISTRATORS)])
 async def do_back(request: Request) -> Response:
-    """Go back to the other version when the form is submitted, and show the page of updates."""
+    """Go back to the other version when the form is submitted, and redirect to the update page."""
     return await _done(request, "back", "go_back", _back_in)
 
 

@@ -1,4 +1,4 @@
-"""The page of users and tokens, for administrators, with the forms for changing users."""
+"""The page that lists users and tokens, and the forms for changing users. For administrators."""
 
 from collections.abc import Callable, Mapping
 from typing import Annotated, Final

@@ -1,8 +1,8 @@
-"""Actions for programs: POST requests with JSON, with a bearer token or from our own pages.
+"""Actions for programs: POST requests with JSON.
 
-The caller's role, the origin and the token are checked before the body is read. Another site's page
-cannot misuse the cookie of a logged-in browser, because the headers ``X-Form-Token`` and ``Origin``
-are also checked.
+The caller's role, the origin and the token are checked before the body is read. A program sends a
+bearer token. A browser sends a cookie. Another site's page cannot misuse this cookie, because the
+headers ``X-Form-Token`` and ``Origin`` are also checked.
 """
 
 from typing import Annotated, Any, Final, TypeVar
@@ -121,7 +121,7 @@ async def bans(
     request: Request,
     first: Annotated[int, Query(ge=0, le=2**31, description="The `next` of the page before.")] = 0,
 ) -> BanPage:
-    """List the active bans, oldest first, 100 at a time."""
+    """List the active bans, oldest first, up to 100 per page."""
     return await observer_of(request).bans(first)
 
 
@@ -136,7 +136,7 @@ async def kick(request: Request) -> Kicked:
 
 @actions.post("/ban", summary="Ban a client, a user or an address", **takes(OPERATORS, NewBan))
 async def ban(request: Request) -> Banned:
-    """Ban a client, a user or an address, and close the connections concerned. For operators."""
+    """Ban a client, a user or an address, and close the affected connections. For operators."""
     return await carried_out(request, "ban", await given_in(request, NewBan), Banned)
 
 
@@ -163,9 +163,9 @@ async def reload(request: Request) -> Reloaded:
 async def restart(request: Request) -> Restarted:
     """Restart the broker, the bridge and the other programs. For administrators.
 
-    Acknowledged messages are not lost. During the restart sensors are not read, so a sensor that
-    does not store its readings loses them. Status 409 means that the gateway does not run under
-    systemd, which would have to restart it.
+    Acknowledged messages are not lost. Sensors are not read during the restart, so readings are
+    lost if a sensor does not store them. Status 409 means that the gateway does not run under
+    systemd, which is required for a restart.
     """
     return await carried_out(request, "restart", await given_in(request, Restart), Restarted)
 
@@ -174,6 +174,6 @@ async def restart(request: Request) -> Restarted:
 async def reboot(request: Request) -> Restarted:
     """Shut the machine down in an orderly way and start it again. For administrators.
 
-    Status 409 means that the gateway does not run under systemd, which would have to do this.
+    Status 409 means that the gateway does not run under systemd, which is required for a restart.
     """
     return await carried_out(request, "reboot", await given_in(request, Restart), Restarted)

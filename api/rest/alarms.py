@@ -64,7 +64,7 @@ async def alarms(
         int, Query(ge=1, le=limits.ALARMS_PER_REQUEST_MAX, description="Alarms on a page.")
     ] = limits.ALARMS_PER_REQUEST_MAX,
 ) -> AlarmPage:
-    """List active alarms by importance, or cleared alarms with the latest first."""
+    """List active alarms by importance, or cleared alarms from the latest to the earliest."""
     watch = watch_of(request)
     if state == "active":
         found = [each for each in watch.active() if level in (None, each.level.word)]
@@ -90,7 +90,8 @@ async def alarms(
 async def acknowledge(request: Request) -> AlarmReport:
     """Acknowledge an active alarm. For operators.
 
-    If the alarm is about a loss and its condition has ended, the alarm is cleared.
+    An alarm about a loss stays active until it is acknowledged, even after its condition has ended.
+    In this case, the acknowledgement clears the alarm.
     """
     alarm = await acknowledged(request, await given_in(request, Acknowledge))
     if alarm is None:

@@ -71,7 +71,7 @@ class Streams:
 
 
 class EventStream(StreamingResponse):
-    """An event stream. It counts as open until it is sent completely or sending fails."""
+    """An event stream. It counts as open until everything is sent or an error occurs."""
 
     media_type = "text/event-stream"
 

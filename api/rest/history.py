@@ -99,8 +99,8 @@ async def history(
     """Return the lowest, mean, highest and last value of each time step.
 
     The last hour has steps of 5 seconds, the last day steps of 60 seconds, and the last 31 days
-    steps of 900 seconds. A step without a reading has no point. The history is a convenience: only
-    the session log can be audited.
+    steps of 900 seconds. A step without a reading has no point. For audits, use the session log
+    instead of the history.
     """
     kept = history_of(request)
     now_ms = kept.now_ms or int(time.time() * 1000)

@@ -62,7 +62,7 @@ def count(name: str, text: str, value: float) -> "Metric":
 
 
 def by(label: str, values: Mapping[str, float | None]) -> Samples:
-    """Return one sample per value. The label named by `label` contains the value's key.
+    """Return one sample per value, with the value's key as the label `label`.
 
     At most METRIC_REASONS_MAX values are included, sorted by key.
     """

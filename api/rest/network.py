@@ -1,7 +1,7 @@
-"""REST routes for the name and the network of the SD card, for administrators.
+"""REST routes for the host name and the network settings of the SD card, for administrators.
 
-The broker writes each request to a file, and the card's system executes it. A change is at first
-only a trial. It is undone after five minutes unless an administrator keeps it.
+The broker writes each request to a file, and the card's system executes it. A change takes effect
+immediately, but it is undone after five minutes unless an administrator keeps it.
 """
 
 from typing import Final
@@ -38,7 +38,7 @@ def network_of(request: Request) -> Network | None:
     summary="Name and network of the SD card",
 )
 async def network(request: Request) -> Network:
-    """Return name, addresses, Wi-Fi and the last change. For administrators.
+    """Return the host name, the addresses, the Wi-Fi and the last change. For administrators.
 
     Status 404 means that the gateway does not run from the SD card.
     """
@@ -54,11 +54,12 @@ async def network(request: Request) -> Network:
     **takes(ADMINISTRATORS, ChangeNetwork, 404, 409),
 )
 async def change_network(request: Request) -> Requested:
-    """Change the SD card's name, Wi-Fi or Ethernet address. For administrators who are logged in.
+    """Change the host name, Wi-Fi or Ethernet address. For administrators who are logged in.
 
     A program's token is not accepted. The change is undone after five minutes unless someone sends
-    `POST /api/v1/network/keep`, which shows that the new address works. `GET /api/v1/network` has
-    the state in `change`. Status 404 means that the gateway does not run from the SD card.
+    `POST /api/v1/network/keep`, which shows that the new address works. `GET /api/v1/network`
+    returns the state of the change in `change`. Status 404 means that the gateway does not run from
+    the SD card.
     """
     given = await given_in(request, ChangeNetwork)
     return await carried_out(request, "change_network", given, Requested)
@@ -70,7 +71,7 @@ async def change_network(request: Request) -> Requested:
     **takes(ADMINISTRATORS, Answered, 404, 409),
 )
 async def keep_network(request: Request) -> Requested:
-    """Keep the change that is on trial. For administrators."""
+    """Keep the network change, so that it is not undone after five minutes. For administrators."""
     given = await given_in(request, Answered)
     return await carried_out(request, "keep_network", given, Requested)
 
@@ -81,6 +82,6 @@ async def keep_network(request: Request) -> Requested:
     **takes(ADMINISTRATORS, Answered, 404, 409),
 )
 async def undo_network(request: Request) -> Requested:
-    """Undo the change that is on trial. For administrators."""
+    """Undo the network change that is not confirmed yet. For administrators."""
     given = await given_in(request, Answered)
     return await carried_out(request, "undo_network", given, Requested)

@@ -91,10 +91,10 @@ async def configuration(request: Request) -> ShownConfiguration:
 
 @rest.get("/status", responses=described(502, 503), summary="The broker's status")
 async def status(request: Request) -> BrokerStatus:
-    """Return the broker's counters since its start, its queues, journal and warnings.
+    """Return the broker's counters since its start, and the state of its queues and journal.
 
-    `time_ms` is the time of the broker's response. The response is at most a quarter of a second
-    old.
+    Warnings are also included. `time_ms` is the time of the broker's response. The response is at
+    most a quarter of a second old.
     """
     return (await observer_of(request).overview()).broker
 
@@ -133,7 +133,7 @@ async def sessions(
         ),
     ] = limits.SESSIONS_PER_REQUEST_DEFAULT,
 ) -> SessionPage:
-    """List the sessions of connected and disconnected clients, by client id or in another order."""
+    """List the sessions of connected and disconnected clients, by default sorted by client id."""
     wanted = Search(search=search, state=state, user=user, sort=sort)
     return await observer_of(request).sessions(after=after, limit=limit, chosen=wanted.chosen)
 
