@@ -81,9 +81,10 @@ def _words_of(text: str) -> Iterator[str]:
 
 
 def _run_of(word: str, count: int) -> str:
-    """Return a run of the same character as text.
+    """Return text for a character that is repeated `count` times in a row.
 
-    A run of an escaped character is shortened to one escape and the length of the run.
+    `word` is the character or its escape. An escape is followed by the number of repetitions
+    instead of being repeated.
     """
     return word * count if len(word) == 1 or count == 1 else f"{word}\N{MULTIPLICATION SIGN}{count}"
 
@@ -91,13 +92,13 @@ def _run_of(word: str, count: int) -> str:
 def sentence_of(text: str) -> str:
     """Make a sentence from another process readable. Hidden characters are escaped.
 
-    The sentence is shortened if it is too long, but it can be longer than a name.
+    If the sentence is longer than SENTENCE_CHARACTERS_MAX, it is shortened.
     """
     return visible_of(text, limits.SENTENCE_CHARACTERS_MAX)
 
 
 def marked_of(text: str) -> Markup:
-    """Convert one of our own texts to escaped HTML. Words in backquotes become code elements."""
+    """Convert a text of this program to escaped HTML. Words in backquotes become code elements."""
     parts = text.split("`")
     return Markup("").join(
         Markup("<code>{}</code>").format(part) if index % 2 else part
@@ -147,9 +148,9 @@ def clock_of(milliseconds: int) -> str:
 
 
 def moment_of(milliseconds: int) -> str:
-    """Format a time as ``11-21 09:14:03.250`` in UTC, for lines of a log.
+    """Format a time as ``11-21 09:14:03.250`` in UTC, for log lines.
 
-    Lines of a log are often only milliseconds apart.
+    The milliseconds are included because log lines often follow each other within a second.
     """
     return time_of(milliseconds).strftime("%m-%d %H:%M:%S.%f")[:-3]
 
@@ -200,7 +201,7 @@ def printable_of(digits: str) -> str:
 
 
 def _unbroken(text: str) -> str:
-    """Replace spaces with no-break spaces, so that number and unit stay on one line."""
+    """Replace spaces with no-break spaces, so that a number and its unit stay on one line."""
     return text.replace(" ", "\N{NO-BREAK SPACE}")
 
 

@@ -3,7 +3,7 @@
 Three files are written: a .zip of this package, the script that spark-submit starts, and a
 properties file that names the jars to download.
 
-python -m cloud_jobs.distribution DIRECTORY
+Usage: python -m cloud_jobs.distribution DIRECTORY
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""REST routes for topics: a list of topics and, for operators, publishing and clearing."""
+"""REST routes for topics: list topics and, for operators, publish and clear messages."""
 
 from typing import Annotated, Final
 
@@ -21,8 +21,8 @@ _TEXT_MAX: Final = limits.TOPIC_CHARACTERS_MAX
 async def topics_for(request: Request, wanted: dict[str, object]) -> TopicPage:
     """Return topics for the caller of a request. Viewers get no payloads.
 
-    Raises BrokerProblem if the broker gave no usable response, or Refused if the broker refused the
-    request.
+    `wanted` contains JSON members for the broker's command `topics`. Raises BrokerProblem if the
+    broker gave no usable response, or Refused if the broker refused the request.
     """
     caller: Caller | None = request.state.caller
     page = await observer_of(request).topics(wanted)
@@ -70,8 +70,8 @@ async def topics(
 async def publish(request: Request) -> Published:
     """Publish a message on behalf of the caller. For operators.
 
-    The message is durable when the response is sent. The access rules of the user and of the
-    listener `@page` apply.
+    The message is durable when the response is sent. The access rules apply as if the caller were
+    connected to a listener named `@page`.
     """
     return await carried_out(request, "publish", await given_in(request, PublishMessage), Published)
 

@@ -32,10 +32,10 @@ async def install_update(request: Request) -> Requested:
     "/card/back", summary="Go back to the other version", **takes(ADMINISTRATORS, GoBack, 404, 409)
 )
 async def go_back(request: Request) -> Requested:
-    """Go back to the version in the inactive slot at the next start. For administrators.
+    """Go back to the version in the inactive slot at the next restart. For administrators.
 
-    A program's token is not accepted. If going back is impossible, `GET /api/v1/card` returns the
-    reason in `no_way_back`.
+    A program's token is not accepted. If going back to this version is impossible, `GET
+    /api/v1/card` returns the reason in `no_way_back`.
     """
     given = await given_in(request, GoBack)
     return await carried_out(request, "go_back", given, Requested)

@@ -33,7 +33,7 @@ users_rest = APIRouter(prefix="/api/v1", tags=["users"])
 
 
 async def users_for(request: Request, asked: AskedUsers) -> UserPage:
-    """Return the users that `asked` selects, with each user's role on the status page.
+    """Return the users that match the request `asked`, each with the role for logins to the page.
 
     Raises BrokerProblem if the broker gave no usable response, or Refused if the broker refused the
     request.
@@ -99,7 +99,7 @@ async def set_password(request: Request) -> PasswordSet:
     """Add a user, or replace the user's password. For administrators who are logged in.
 
     A program's token is not accepted. The configuration is reloaded. Status 409 means that the
-    broker has no permission to write the password file.
+    broker does not have permission to write the password file.
     """
     given = await given_in(request, SetPassword)
     return await carried_out(request, "set_password", given, PasswordSet)
@@ -122,8 +122,8 @@ async def add_token(request: Request) -> TokenAdded:
     """Create a token for a program, and return it. The token cannot be displayed again later.
 
     For administrators who are logged in. A program's token is not accepted. The new token is valid
-    within a second. Status 409 means that the broker may not write the file, or that the name is
-    taken.
+    within a second. Status 409 means that the broker does not have permission to write the token
+    file, or that the name is already used.
     """
     return await carried_out(request, "add_token", await given_in(request, AddToken), TokenAdded)
 

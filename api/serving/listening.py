@@ -1,7 +1,7 @@
-"""Opening of the TCP port for the API.
+"""Creation of the TCP socket on which the API listens.
 
-If it fails, ``CannotListen`` is raised with a message of one line. The message contains the
-address, the process that uses the address (if ``/proc`` shows it), and the option to change.
+If this fails, ``CannotListen`` is raised. Its message is one line. It contains the address, the
+process that already uses the address (if ``/proc`` shows it), and the setting to change.
 """
 
 import errno
@@ -109,8 +109,8 @@ def holder_of(port: int, proc: Path = Path("/proc")) -> str | None:
     """Return a description of the process that listens on a TCP port, or None if none is found.
 
     The description has the form ``process 812 (python -m http.server)``. If the API has no
-    permission to read details of that process, the description contains only the name of its user.
-    `proc` is the directory of the kernel's process file system.
+    permission to read details of the process, the description contains only the name of the user
+    who runs it. `proc` is the directory of the kernel's process file system.
     """
     listeners = list(_listeners_on(port, proc))
     for process in sorted(proc.glob("[0-9]*"), key=lambda path: int(path.name)):

@@ -2,8 +2,8 @@
 
 Every response of the application, including errors, has the security headers. A HEAD request gets
 the same response as a GET request, without the body. The check of the host name prevents DNS
-rebinding, in which another site resolves its own name to this machine so that its pages can read
-this page.
+rebinding. In this attack, a malicious site makes its own name resolve to this machine, so that its
+scripts can read these pages.
 """
 
 import ipaddress

@@ -93,6 +93,9 @@ async def _result_of(process: asyncio.subprocess.Process) -> bytes:
 
 
 def _environment(present: Mapping[str, str]) -> dict[str, str]:
-    """Return a copy of `present` without the variables that systemd sets only for this process."""
+    """Return a copy of `present` without the variables that systemd sets only for this process.
+
+    `present` contains the environment variables of this process.
+    """
     own = {"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"}
     return {name: value for name, value in present.items() if name not in own}

@@ -1,10 +1,10 @@
 """State of the system on the SD card, which a process running as root writes to a file.
 
-The file contains the system slots, the last update, and the last provisioning. ``read`` returns its
-contents, the reason why it is unreadable, or None if this machine does not run from such a card.
-The reader opens only this file and two counters of the kernel. It limits the size of what it reads,
-and does not follow symbolic links. The file also contains the texts about updates, so that the page
-and `oncegate-device status` show the same texts.
+The file contains the system slots, the last update, and the last provisioning. It also contains the
+texts about updates, so that the page and `oncegate-device status` show the same texts. ``read``
+returns the contents, or the reason why the file is unreadable. It returns None if this machine does
+not run from an SD card. The reader opens only this file and two counters of the kernel. It limits
+the size of what it reads, and does not follow symbolic links.
 """
 
 import os
@@ -64,7 +64,7 @@ class Provisioning(Reported):
 
 
 class CardFacts(Reported):
-    """The report about the SD card that root writes at startup and after each change."""
+    """The report about the SD card. A root process writes it at startup and after each change."""
 
     written_ms: Milliseconds
     booted: Slot
@@ -82,7 +82,7 @@ class CardFacts(Reported):
 
 
 class CardReport(Reported):
-    """The SD card's report as the status page shows it."""
+    """The SD card's report and the card's wear, as shown on the status page."""
 
     problem: str | None
     """The reason why the report cannot be read; null if it can."""
@@ -92,7 +92,7 @@ class CardReport(Reported):
 
 
 class CardReader:
-    """Reader of the card's files. It reads the files again at each request.
+    """Reader of the card's files. It reads the files again for each request.
 
     This is cheap, because the files have only a few kilobytes and the kernel keeps them in memory.
     """

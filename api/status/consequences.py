@@ -24,7 +24,7 @@ _KICK_CONSEQUENCES: Final[Mapping[str, str]] = {
 async def consequences_of(
     observer: Observer, command: str, fields: Mapping[str, str]
 ) -> tuple[str, ...]:
-    """Return warnings about an action, one sentence for each own client that would be disconnected.
+    """Return one warning for each of the gateway's own clients that an action would disconnect.
 
     The gateway's own clients are the bridge and the uplink.
 

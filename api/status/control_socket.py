@@ -80,7 +80,7 @@ class ControlSocket:
             return result
 
     def close(self) -> None:
-        """Close the connection. If there is a later request, it opens a new connection."""
+        """Close the connection. A later request opens a new connection."""
         self._client.close()
 
     def _remembered(self, problem: BrokerProblem) -> BrokerProblem:

@@ -2,7 +2,7 @@
 
 The bridge reports whether it publishes descriptions of devices, and the last status that Home
 Assistant has published. The broker provides the retained descriptions and availability messages.
-These are validated, because any client that may publish to their topics could have written them.
+These messages are validated, because other clients may have written them.
 """
 
 from typing import Final, Literal
@@ -155,7 +155,10 @@ def _undescribed(discovery: Discovery, described: TopicState) -> tuple[str, str]
 def _judged(
     discovery: Discovery, described: TopicState, availability: list[Availability]
 ) -> tuple[Verdict, str, str | None]:
-    """Return the verdict on a described device, an explanation, and the fix or None."""
+    """Return whether Home Assistant can show a device, with an explanation and the fix.
+
+    If the device can be shown, the fix is None.
+    """
     if not described.clients and described.denied:
         return (
             "not_received",

@@ -44,13 +44,13 @@ class _Settings(Reported):
 
 
 class _Card(Reported):
-    """The part of the card's report about the network (docs/formats/card.md)."""
+    """The network settings in the card's report (docs/formats/card.md)."""
 
     network: _Settings | None = None
 
 
 class NetworkReader:
-    """Reader of the card's settings and the kernel's addresses. It reads them at each request."""
+    """Reader of the card's settings and the kernel's addresses. It reads them for each request."""
 
     def __init__(
         self,
@@ -66,7 +66,10 @@ class NetworkReader:
         self._resolv_conf: Final = resolv_conf
 
     def read(self) -> Network | None:
-        """Return the host name and the network. Return None if there is no SD card image."""
+        """Return the host name and the network.
+
+        Return None if this machine does not run from an SD card.
+        """
         settings = self._settings()
         if settings is None:
             return None

@@ -135,7 +135,7 @@ class Observer:
         return await self._page_of("topic_states", {"topics": [*topics]}, TopicStates)
 
     async def configuration(self) -> ShownConfiguration:
-        """Return the configuration that the broker uses at present."""
+        """Return the configuration that the broker currently uses."""
         return await self._asked_once(
             "configuration", lambda: self._ask({"command": "configuration"}, ShownConfiguration)
         )
@@ -235,10 +235,11 @@ def _report_of(
     *,
     who: str,
 ) -> _Report:
-    """Convert a report that the broker stores to the type `report`, and validate it with `model`.
+    """Validate a process's report with `model`, and convert it to the type `report`.
 
-    `kept` is None if the process has not sent a report yet. In this case, all values in the result
-    are None. `who` is the name of the process in error messages.
+    `kept` is the report that the broker stores, or None if the process has not sent one yet. In
+    this case, all values in the result are None. `who` is the name of the process in error
+    messages.
     """
     if kept is None:
         return report(time_ms=None, age_seconds=None, problem=None, status=None)
@@ -251,10 +252,10 @@ def _report_of(
 def _understood(
     report: dict[str, object], model: type[_Model], *, who: str
 ) -> tuple[_Model | None, str | None]:
-    """Validate a process's report. Return the report and a sentence about what is invalid.
+    """Validate a process's report. Return the report and None, or None and an error message.
 
-    One of the two results is always None. The broker stores reports without validating them. `who`
-    is the name of the process in the sentence.
+    The broker stores reports without validating them. `who` is the name of the process in the error
+    message.
     """
     try:
         return model.model_validate(report), None

@@ -41,10 +41,10 @@ def finding(
     since: Column,
     verdict: Column | str = "violation",
 ) -> DataFrame:
-    """Select rows as findings, with the columns of FINDING.
+    """Convert `rows` to findings of an audit check, with the columns of FINDING.
 
-    `law` is the name of the audit check. A finding is a violation only if the log is complete from
-    the event `since` to the event of the row.
+    `law` is the name of the check, and `detail` describes the contradiction. A finding is a
+    violation only if the log is complete from the event `since` to the event of the row.
     """
     named = rows.withColumn("law", F.lit(law) if isinstance(law, str) else law)
     return named.select(

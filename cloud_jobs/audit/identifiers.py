@@ -1,7 +1,7 @@
 """Audit checks for MQTT packet identifiers that were used in a wrong state.
 
 The checks are named `held_once`, `duplicate`, `released_once`, `identifier`, and `resent`. This
-module also contains the part of the check `delivery` that concerns packet identifiers.
+module also performs the part of the check `delivery` that is about packet identifiers.
 """
 
 from __future__ import annotations

@@ -162,9 +162,9 @@ def findings_of(
 
 
 def still_open(used: DataFrame, left: DataFrame, events: DataFrame, lacks: DataFrame) -> DataFrame:
-    """Find messages that were unfinished before the last gap in the log.
+    """Find messages whose delivery was not complete before the last gap in the log.
 
-    The missing events could contain the end of these messages, so the findings are inconclusive.
+    The events that completed these deliveries may be missing, so the findings are inconclusive.
     """
     ended = events.where(is_event("session_ended")).select(*SESSION)
     last_lack = lacks.groupBy(*STORE).agg(F.max("at").alias("last_lack"))
