@@ -35,7 +35,7 @@ class ConflictError(IngestError):
 
 
 def is_conflict(failure: Exception) -> bool:
-    """Return True for a commit conflict, which means that another writer committed first."""
+    """Return True if a failure is a commit conflict: another writer committed first."""
     return isinstance(failure, ConflictError) or _CONFLICT in str(failure)
 
 
@@ -72,7 +72,7 @@ _WITHOUT_FILE_SYSTEM: Final = ("No FileSystem for scheme", "FileSystem not found
 
 
 def jars_hint(failure: Exception) -> str:
-    """Return advice for a failure caused by missing jars for a URL scheme.
+    """If a failure was caused by missing jars for a URL scheme, return a hint on how to add them.
 
     For any other failure, return an empty string.
     """

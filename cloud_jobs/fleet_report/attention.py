@@ -30,8 +30,8 @@ class Line:
 class Group:
     """All problems of one kind.
 
-    `lines` contains at most LINES_MAX problems with sensors. `count` is the number of all problems,
-    including those that are left out.
+    `count` is the number of all problems of this kind. `lines` does not contain all of them:
+    problems with sensors are limited to LINES_MAX.
     """
 
     kind: str

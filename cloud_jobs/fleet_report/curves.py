@@ -32,7 +32,7 @@ _Key = tuple[str | None, str]
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """Name of a table of readings, its time column, and the columns to read.
+    """A table of readings, with the names of its time column and of the columns to read.
 
     Each row of the table summarises the readings of `seconds` seconds.
     """
@@ -58,7 +58,7 @@ values and get more digits."""
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The days of the curves in UTC, including the first and the last."""
+    """The range of days (in UTC) that the curves show. `first` and `last` are both included."""
 
     first: datetime.date
     last: datetime.date
@@ -123,9 +123,9 @@ class _Slots:
         return self._start + datetime.timedelta(seconds=self._table.seconds * slot)
 
     def range_of(self, gateway: str, keys: Sequence[_Key]) -> tuple[int, int]:
-        """Return the first time slot with a value in any of the series `keys`, and a count.
+        """Return the first time slot with a value in the series `keys`, and a slot count.
 
-        The count is the number of slots from the first to the last one with a value.
+        The count includes all slots from the first slot with a value to the last one.
         """
         cells = self._cells.get(gateway, {})
         shown = [cell["slot"] for key in keys for cell in cells.get(key, ())]

@@ -1,4 +1,4 @@
-"""Writer of the report: a folder with the fleet's page and a page per gateway.
+"""Output of the report: a folder with the fleet's page and one page per gateway.
 
 A new report replaces all files of an earlier report in the folder.
 """
@@ -239,10 +239,10 @@ def _read(opened: OpenTables, figures: Figures, gateways: list[str], span: Span)
 
 
 def _largest(tables: QueryEngine, query: str, size: str) -> dict[str, list[Row]]:
-    """Return the largest rows of a query for each gateway, at most ROWS_PER_GATEWAY_MAX.
+    """Return the rows of a query by gateway: the ROWS_PER_GATEWAY_MAX largest rows of each gateway.
 
-    `size` is the SQL expression by which rows are compared. In each row, `of_gateway` is the number
-    of rows that the query has for the gateway.
+    `size` is the SQL expression by which rows are compared. In each row, the column `of_gateway` is
+    the number of rows that the query has for the gateway.
     """
     return _by_gateway(
         tables.rows(

@@ -67,7 +67,7 @@ def gateways_section(figures: Figures, groups: Sequence[Group], links: Links) ->
 
 
 def sites_section(figures: Figures, groups: Sequence[Group], names: Names) -> str:
-    """Return the table of sites, or an empty string if no gateway has a site."""
+    """Return the section with the table of sites, or an empty string if no gateway has a site."""
     if not names.has_sites:
         return ""
     lines = Counter(line.gateway for group in groups for line in group.lines)

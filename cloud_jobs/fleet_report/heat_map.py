@@ -80,7 +80,7 @@ def heat_maps(
     """Return the HTML of one heat map per measure, with tooltips. One map is shown at a time.
 
     Args:
-        gateways, days: ids of the gateways, one per row; and dates, one per column.
+        gateways, days: ids of the gateways (the rows) and dates (the columns).
         cells: rows of the table `gateway_health`, joined with the columns of other gold tables.
         names: names to show for the gateways, in the same order as `gateways`.
     """

@@ -17,7 +17,7 @@ Key = tuple[str, str]
 
 
 class NamesError(ValueError):
-    """Error raised if the file of names is invalid.
+    """Error that is raised if the file of names is invalid.
 
     The message states the line, the expected form and the fix.
     """

@@ -130,7 +130,7 @@ NO_FAULTS: Final = SensorFaults([], 0, [], 0, [], 0)
 class SensorReader:
     """Reader of the sensors' tables.
 
-    All its queries use the same days and the same current time.
+    All queries of a reader cover the same days and use the same current time.
     """
 
     def __init__(

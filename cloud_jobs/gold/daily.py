@@ -25,7 +25,7 @@ _OFFLINE: Final = "offline_seconds"
 
 
 class Changes(NamedTuple):
-    """The new events and clock corrections of a run, and all those up to this run."""
+    """The new and the earlier events and clock corrections that a run of `oncegate gold` uses."""
 
     first: int
     through: int
@@ -41,7 +41,7 @@ class Changes(NamedTuple):
 
 
 def make_daily(made: Tables, of: Changes) -> None:
-    """Compute the table `qos2_daily` for days whose messages or deliveries the run changed.
+    """Compute the table `qos2_daily` for each day on which the run changed a message or delivery.
 
     If a message has moved to another day, both days are computed. If a day no longer has messages
     or deliveries, its row is removed.

@@ -39,8 +39,8 @@ def qos2_daily(messages: DataFrame, deliveries: DataFrame, published: DataFrame)
     Args:
         messages: rows of the table `qos2_messages` that began on the days to compute.
         deliveries: rows of the table `qos2_deliveries` that began on the days to compute.
-        published: QoS 2 messages with a delivery that has no granted QoS, because it was dropped
-            before it entered a queue. The columns are `gateway`, `store` and `message`.
+        published: messages published at QoS 2 with a delivery that was dropped before it entered a
+            queue, and so has no granted QoS. The columns are `gateway`, `store` and `message`.
     """
 
     def is_in(*states: str) -> Column:
@@ -114,10 +114,10 @@ def gateway_health(events: DataFrame, segments: DataFrame) -> DataFrame:
 
 
 def _lags(events: DataFrame, segments: DataFrame) -> DataFrame:
-    """Return the number of segments per gateway and day, and their median and longest delay.
+    """Return the number of segments per gateway and day, with the median and the longest delay.
 
-    A delay is the time from the last event of a segment to its ingestion. A segment whose times are
-    unknown has no delay.
+    The delay of a segment is the time from its last event to its ingestion. A segment whose times
+    are unknown has no delay.
     """
     last = events.groupBy("gateway", "day", "segment_name").agg(
         F.max("time").alias("last"), worst_quality("time_quality").alias("quality_then")

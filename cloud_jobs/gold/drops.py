@@ -23,8 +23,8 @@ def drops_of(events: DataFrame, written: DataFrame) -> DataFrame:
     """Return rows of the table `drops`: messages that were dropped before a session received them.
 
     Args:
-        events: events of whole days, at their corrected times.
-        written: all events, to find the topics of the dropped messages.
+        events: all events of the days to compute, with corrected times.
+        written: all events of all days, to find the topics of the dropped messages.
     """
     dropped = as_values(
         events.where("event = 'message_dropped'").select(
@@ -52,7 +52,7 @@ def drops_of(events: DataFrame, written: DataFrame) -> DataFrame:
 
 
 def published_at_qos2(deliveries: DataFrame, written: DataFrame) -> DataFrame:
-    """Return the messages of deliveries without a granted QoS, if they were published at QoS 2.
+    """Return the messages that were published at QoS 2 and have a delivery without a granted QoS.
 
     The columns are `gateway`, `store` and `message`.
     """

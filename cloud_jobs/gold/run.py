@@ -1,9 +1,9 @@
 """One run of `oncegate gold`: it processes all batches that were ingested since the last run.
 
 A run first commits the range of its batches. If it is interrupted, the next run finishes it with
-the same batches, and then processes newer ones. Some tables are merged with the rows of a run. The
-transaction of each merge has the number of the run's last batch as its version, so that rows are
-never added twice. All other tables are derived from the merged ones, and computed again for the
+the same batches, and then processes newer ones. Some tables are updated by a merge, which adds the
+rows of a run. Each merge is committed with the number of the run's last batch, so that repeating it
+adds no rows twice. All other tables are derived from these tables, and are computed again for the
 affected days. If a batch withdrew events of earlier batches, all tables are emptied and computed
 again.
 """

@@ -50,9 +50,9 @@ def days_touched(new: DataFrame, series_days: DataFrame) -> DataFrame:
 
 
 def on_moved_days(series_days: DataFrame, moved: DataFrame) -> DataFrame:
-    """Return one row for each series of a gateway and each of the gateway's days in `moved`.
+    """Combine each series of a gateway with each day in `moved` of the same gateway.
 
-    A series is included even if it has no row for the day yet.
+    Return one row per combination, even if the series has no row for the day yet.
 
     Args:
         series_days: rows of the table `sensor_days`.
@@ -64,10 +64,10 @@ def on_moved_days(series_days: DataFrame, moved: DataFrame) -> DataFrame:
 
 
 def anchors(series_days: DataFrame) -> DataFrame:
-    """Return the last reading of each day in `series_days`, in the format of `placed`.
+    """Return the last reading of each series and day in `series_days`, in the format of `placed`.
 
-    The first reading of a later day is compared with this reading. The days in `series_days` are
-    not computed again.
+    A series' first reading on a later day is compared with this reading. The days in `series_days`
+    are not computed again.
     """
     nothing = F.lit(None)
     return series_days.select(

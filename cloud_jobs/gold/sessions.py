@@ -49,7 +49,7 @@ STATE: Final = (
 
 
 def sessions_of(events: DataFrame) -> DataFrame:
-    """Aggregate events to rows of the table `sessions`, without `state`."""
+    """Aggregate events to rows of the table `sessions`, without the column `state`."""
     opened = F.when(F.col("event") == "session_opened", F.col("time"))
     return (
         events.where("session IS NOT NULL")

@@ -85,11 +85,11 @@ def worst_quality(quality: Column | str) -> Column:
 
 
 def merge_corrections(silver: Tables, made: Tables, first: int, through: int) -> None:
-    """Update the table `clock_corrections` for the broker starts that a run affects.
+    """Update the table `clock_corrections` for each broker start that is affected by a run.
 
-    A broker start is affected if the run ingested one of its unsynchronised segments. If some of
-    its corrections are unknown, any new segment affects it. Changed rows get the batch number
-    `through`. Repeating the call has no further effect.
+    A broker start is affected if the run ingested one of its unsynchronised segments. A broker
+    start with unknown corrections is affected if the run ingested any of its segments. Changed rows
+    get the batch number `through`. Repeating the call has no further effect.
     """
     # A resumed run must ignore batches ingested since it was interrupted. The next run processes
     # them.

@@ -84,8 +84,8 @@ def _judged(
 
     The columns `began` and `ended` are the numbers of the first and the last event of the message
     or delivery. `ended` is null if it is unfinished. Only findings of the audit checks in `laws`
-    are considered. If the store of a gap is an empty string, it is unknown, and the gap affects all
-    stores of the gateway.
+    are considered. An empty string as the store of a gap means that the store is unknown. Such a
+    gap affects all stores of the gateway.
     """
     of_these = audit.found.where(F.col("law").isin(*laws)).groupBy(*key)
     found = of_these.agg(

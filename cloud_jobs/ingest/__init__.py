@@ -1,1 +1,1 @@
-"""Ingestion of landed segment files in batches: list, verify, and write them to the tables."""
+"""Ingestion of landed (uploaded) segment files: list and verify them, and store their events."""
