@@ -201,7 +201,7 @@ class Batch:
         return bool(names)
 
     def _is_begun(self) -> bool:
-        """Return True if a step after `keys` is committed. Then no more keys may be added."""
+        """Return True if a step after `keys` is committed. If so, no more keys may be added."""
         return any(self.tables.has_written(name, self.number) for name in _WRITTEN_LATER)
 
     def _derive(self, staged: Staged, *, is_new: bool) -> dict[str, Any]:
@@ -248,7 +248,8 @@ class Batch:
         return row
 
     def _commit_contents(self, found: Events, records: Records, parts: Split) -> int:
-        """Commit the readings, and at the same time the events if they are not committed yet.
+        """Commit the readings of the batch. Concurrently, commit any events that are not committed
+        yet.
 
         Return the number of new readings.
         """

@@ -50,7 +50,7 @@ def delivered_in(events: DataFrame, batch: int) -> DataFrame:
 def halves_before(
     tables: Tables, batch: int, wanted: Sequence[tuple[Message, bool]]
 ) -> list[Event]:
-    """Find the second event of each message in `wanted`, in the events of earlier batches.
+    """In the events of earlier batches, find the missing event of each message in `wanted`.
 
     `wanted` contains pairs of a message and a flag. The flag is True if `message_held` is wanted,
     and False if `message_released` is wanted.

@@ -1,8 +1,8 @@
-"""SenML records and summary of a segment file, computed as Arrow columns.
+"""Computation of a segment file's SenML records, and of a summary of the file.
 
-Both are computed by the worker that parses the file. The records have the columns of RECORDS. They
-come from messages whose events are all in the file. The summary is called the outline, and is used
-by the driver. This module does not use Spark and has no side effects.
+The worker that parses the file computes both as Arrow columns. The records have the columns of
+RECORDS. They come from messages whose events are all in the file. The summary is called the
+outline, and is used by the driver. This module does not use Spark and has no side effects.
 """
 
 from __future__ import annotations

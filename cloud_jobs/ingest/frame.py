@@ -1,4 +1,4 @@
-"""The zstd frame of a segment file, and its unpacking with a limit on memory.
+"""Decompression of a segment file (a zstd frame) with limited memory.
 
 A file has exactly one complete frame, with a checksum.
 """

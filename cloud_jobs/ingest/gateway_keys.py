@@ -39,7 +39,7 @@ class KnownKeys:
 
 @dataclass(frozen=True, slots=True)
 class StagedFiles:
-    """Summary of a batch's staged files, for the checks of keys."""
+    """Summary of a batch's staged files, used to check their keys."""
 
     trusted: list[SignedFile]
     """The files with valid bytes, ordered by path."""

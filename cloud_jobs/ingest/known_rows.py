@@ -56,7 +56,7 @@ class KnownRows:
     def load(self) -> InMemory | None:
         """Load the rows into memory if necessary, and return them.
 
-        Return None if they may not be kept in memory.
+        Return None if the rows must not be kept in memory.
         """
         with self._loading:
             if self._memory is None and self._is_holding:

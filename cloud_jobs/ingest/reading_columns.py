@@ -69,7 +69,7 @@ def _quantity(topic: str | None) -> str | None:
 
 
 def _board_starts(records: pa.RecordBatch) -> pa.Int64Array:
-    """Return how often a record's board had used its start number before, for each record.
+    """For each record, return how many times its board had already used the same start number.
 
     The value is null if the board uses the start number for the first time. The format is described
     in docs/formats/readings.md.

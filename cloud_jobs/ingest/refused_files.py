@@ -1,4 +1,4 @@
-"""Selection of landed files that were refused before, and would be refused again now."""
+"""Selection of refused files that would be refused again if they were examined now."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ def still_refused(
 ) -> frozenset[str]:
     """Return the paths of files that need not be examined, because they would be refused again.
 
-    Since a file of this kind was refused, its bytes and the relevant keys have not changed.
+    The bytes of these files, and the keys that matter for them, are the same as when they were
+    refused.
     """
     waiting = judged_as_before(tables, files, pinned)
     if not waiting:

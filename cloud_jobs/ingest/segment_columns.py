@@ -51,7 +51,8 @@ def verify_in_columns(
 ) -> tuple[Verdict, pa.RecordBatch | None]:
     """Verify a file as `verify` does, and also return its valid lines as columns (LINES).
 
-    The verdict lists only the malformed lines. The columns are None if the segment is not trusted.
+    The lines in the verdict are only the malformed ones. The columns are None if the segment is not
+    trusted.
     """
     found: list[pa.RecordBatch] = []
 
@@ -119,10 +120,10 @@ def _parsed(events: bytes) -> pa.Table:
 
 
 def _part_of(lines: pa.Buffer, known: list[str]) -> tuple[pa.Table, list[str]]:
-    """Parse some lines of a segment with the fields in `known`.
+    """Parse some lines of a segment, and expect only the fields in `known`.
 
-    If there are no known fields, or the lines contain others, use all fields of the format. Return
-    the table, and the names of all fields found so far.
+    If `known` is empty, or the lines contain other fields, all fields of the format are expected.
+    Return the table, and the names of all fields found so far.
     """
     if known:
         with suppress(pa.ArrowException):

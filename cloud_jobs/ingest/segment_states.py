@@ -84,9 +84,9 @@ def ledger_of(
 def judged(
     files: Sequence[Mapping[str, Any]], refusals: Sequence[Refusal]
 ) -> list[Mapping[str, Any]]:
-    """Return the staged files. Files in `refusals` get the reason and detail of their refusal.
+    """Return the staged files, and set the reason and detail of each file in `refusals`.
 
-    These refusals were decided after staging.
+    `refusals` contains files that were refused after staging.
     """
     found = {one.path: {"reason": one.reason, "detail": one.detail} for one in refusals}
     return [{**file, **found.get(file["path"], {})} for file in files]

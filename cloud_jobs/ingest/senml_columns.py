@@ -1,8 +1,8 @@
 """Parser that converts many SenML payloads to Arrow columns together.
 
 `senml_pack` defines the correct result for a payload. This module parses only payloads for which it
-certainly produces the same result: SenML packs (arrays) of flat objects with known fields and
-simple strings, as gateways send them. Other payloads, and those that break a rule, are left to
+is certain to produce the same result: SenML packs (arrays) of flat objects with known fields and
+simple strings, as gateways send them. All other payloads, including invalid ones, must be parsed by
 `senml_pack`.
 """
 

@@ -105,11 +105,11 @@ def _positions(packs: pa.ListArray, of: pa.Int64Array) -> pa.Int64Array:
 
 
 def _bases(fields: Columns, position: pa.Int64Array) -> Columns:
-    """Return, for each base field, the row from which each record takes the base value.
+    """For each base field, find the row that contains the base value of each record.
 
     A record takes the value from its own row, or else from the nearest earlier record of its pack
-    that has the base field (RFC 8428 section 4.6). If there is no such record, the row is that of
-    the pack's first record, where the value is null.
+    that has the base field (RFC 8428 section 4.6). If there is no such record, the result is the
+    row of the pack's first record, where the value is null.
     """
     number = counted(len(position))
     is_first = pc.equal(position, 0)
