@@ -92,7 +92,7 @@ def _next_run(
     progress: Callable[[str], None],
     stop: threading.Event,
 ) -> Run | None:
-    """Ingest once. Return None if another process is writing to the tables."""
+    """Ingest all landed files once. Return None if another process is writing to the tables."""
     try:
         done = _ingested(spark, settings, progress, lambda _: None, stop.is_set)
     except TablesBusyError as error:

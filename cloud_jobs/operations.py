@@ -1,6 +1,6 @@
 """Composition root of the commands for gold tables, gaps and maintenance.
 
-A command that writes holds the lock of the tables, like an ingestion. There is therefore only one
+Ingestion and all commands that write hold the lock of the tables. There is therefore only one
 writer at a time.
 """
 
@@ -56,7 +56,7 @@ def compact(root: str, progress: Progress) -> dict[str, Any]:
 
 
 def vacuum(root: str, progress: Progress, *, keep_days: int, is_dry: bool) -> dict[str, Any]:
-    """Remove files that no table has used in the last `keep_days` days.
+    """Remove files that have not belonged to a current table version in the last `keep_days` days.
 
     If `is_dry` is True, the files are only counted.
     """

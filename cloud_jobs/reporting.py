@@ -45,7 +45,7 @@ def report_of(tables: Tables, settings: IngestSettings, run: Run, *, began: floa
 def report_without_spark(
     engine: QueryEngine, settings: IngestSettings, run: Run, *, began: float
 ) -> IngestReport:
-    """Return the report without using Spark. Can raise any exception in READ_FAILURES."""
+    """Return the report without using Spark. Raises an exception in READ_FAILURES on failure."""
     with InMemory() as memory:
         memory.add("segments", engine.table(f"SELECT {', '.join(_OF_SEGMENTS)} FROM segments"))
         found = _found_in(memory, engine, _refused(engine), _repeated_starts(engine))
@@ -151,7 +151,7 @@ def _query_held(tables: Tables, run: Run, memory: InMemory) -> _Found:
 def _found_in(
     memory: InMemory, tables: Queryable, refused: _Refused, starts: list[RepeatedStart]
 ) -> _Found:
-    """Query the tables in `memory`. Return the results together with `refused` and `starts`."""
+    """Query the tables in `memory`. Return the results, completed with `refused` and `starts`."""
     gaps = _gaps(memory, lambda torn: memory.add("events", _truncations_of(tables, torn)))
     gateways = _gateways(memory, tables)
     return _Found(gaps, gateways, _segments_count(memory), refused, starts)
@@ -237,7 +237,7 @@ def _gaps(
 
 
 def _gaps_with(asked: Queryable, torn: list[str]) -> tuple[list[Gap], int]:
-    """Return the same as `_gaps`. Only the gaps of the gateways in `torn` can be explained."""
+    """Return the same as `_gaps`, with explanations only for the gateways in `torn`."""
     truncations = _TRUNCATIONS if torn else _NO_TRUNCATIONS
     found = asked.query(
         f"SELECT {', '.join(GAP_COLUMNS)}, count(*) OVER () AS number "

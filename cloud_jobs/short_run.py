@@ -1,7 +1,8 @@
-"""JVM options for short and for long Spark runs. A short run uses only the JVM's first compiler.
+"""JVM options for short and for long Spark runs.
 
-The JVM's second compiler generates faster code, but takes longer to compile. A run with a million
-events ends before the faster code saves time.
+The JVM has two compilers. The second one generates faster code, but takes longer to compile. A run
+with a million events ends before the faster code saves time, so a short run uses only the first
+compiler.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ OPTIONS: Final = (OPTION, "spark.driver.extraJavaOptions")
 
 
 def jvm_settings(*, is_short: bool) -> Mapping[str, str]:
-    """Return the Spark settings that pass our options to a new JVM.
+    """Return the Spark settings that pass this program's JVM options to a new JVM.
 
-    If the user has set JVM options, return an empty result. The user's options and ours together
-    might select two garbage collectors, and then the JVM would not start.
+    If the user has set JVM options, return an empty result. The two sets of options together might
+    select two garbage collectors, and then the JVM would not start.
     """
     if {*OPTIONS} & {*set_outside()} or any(name in os.environ for name in JVM_VARIABLES):
         return {}

@@ -248,8 +248,7 @@ class Batch:
         return row
 
     def _commit_contents(self, found: Events, records: Records, parts: Split) -> int:
-        """Commit the readings of the batch. Concurrently, commit any events that are not committed
-        yet.
+        """Commit the readings and, if not committed yet, the events of the batch concurrently.
 
         Return the number of new readings.
         """

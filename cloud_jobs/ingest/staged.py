@@ -37,7 +37,7 @@ File = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Staged:
-    """The staged files of a batch, without contents that were refused after staging."""
+    """The staged files of a batch. Files that were refused after staging are left out."""
 
     tables: Tables
     rows: DataFrame
@@ -60,10 +60,10 @@ class Staged:
         )
 
     def with_content(self, content: str, *columns: str) -> DataFrame:
-        """Select the files that have a value in the column `content`.
+        """Select the files that have a value in the column named by `content`.
 
-        `content` is the column's name: `malformed`, `events` or `records`. The result has the given
-        `columns`, followed by this column.
+        The column is `malformed`, `events` or `records`. The result has the given `columns`,
+        followed by this column.
         """
         rows = self.rows.where(F.col(content).isNotNull())
         if self.refusals:
@@ -113,10 +113,10 @@ def records_of(staged: Staged) -> DataFrame:
 
 
 def readings_of(staged: Staged, paired: pa.RecordBatch, batch: int) -> DataFrame:
-    """Convert SenML records to rows of `sensor_readings`.
+    """Convert the SenML records of a batch to rows of `sensor_readings`.
 
-    The records are those of the staged files, and those in `paired`, whose messages have events in
-    different files.
+    Most records come from a single staged file. The records of messages whose events are in
+    different files are passed in `paired`.
     """
     unpack = unpacking(RECORDS)
 

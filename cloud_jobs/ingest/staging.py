@@ -1,8 +1,8 @@
-"""Staging of a batch: each file is read and verified once, and becomes one row with Arrow streams.
+"""Staging of a batch: each file is read and verified once, and is stored as one row.
 
 The bytes are verified in Python, file by file, because Spark has no functions that check a zstd
 checksum, hash the lines and limit the memory. A worker processes one segment at a time, parses its
-lines together and stores them as columns. No later step parses the lines again.
+lines together and stores them as columns (Arrow streams). No later step parses the lines again.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Authentication of segments by their gateway's key, and by the folder in which they were landed.
+"""Authentication of segments by their gateway's key, and by the folder in which they landed.
 
 The functions have no side effects. From the files of a batch, the rows of `gateway_keys` and the
 keys file, they determine the new keys and the files to refuse. If the keys file names a gateway,
@@ -72,7 +72,7 @@ class Refusal:
 def folder_of(path: str, source: str) -> str:
     """Return the folder of a file relative to the source.
 
-    Each argument can be a path or a URL, in Spark's form or in a form that a person types.
+    Each argument can be a path or a URL, as Spark writes it or as a person types it.
     """
     whole, root = _plain(path), _plain(source).rstrip("/")
     folder = whole.rpartition("/")[0]
@@ -212,9 +212,10 @@ def _unsigned(file: SignedFile) -> Refusal:
 
 
 def _owner_of(file: SignedFile, gateways: set[str]) -> str | None:
-    """Return the first folder of a file that has the name of a gateway, if it is another gateway.
+    """Return the first folder in a file's path that is named after another gateway.
 
-    Return None if there is no such folder, or if any folder has the name of the file's own gateway.
+    Return None if there is no such folder, or if any folder in the path is named after the file's
+    own gateway.
     """
     folders = file.folder.split("/")
     if file.gateway in folders:

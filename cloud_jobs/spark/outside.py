@@ -2,8 +2,8 @@
 
 The settings are in the environment variables `PYSPARK_SUBMIT_ARGS` and `MASTER`, and in the file
 spark-defaults.conf. In local mode, Spark reads them only when its JVM starts, so this module reads
-them itself. Settings that this program passes to Spark would take precedence. The program therefore
-passes only settings that the user has not set.
+them itself. If this program passed a setting to Spark, its value would replace the user's value.
+The program therefore passes only settings that the user has not set.
 """
 
 from __future__ import annotations

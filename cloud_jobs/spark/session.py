@@ -178,7 +178,7 @@ def _submitted() -> SparkSession:
 
 
 def _with_delta(there: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings for Delta Lake. They include the Spark extensions set in `there`."""
+    """Return the settings for Delta Lake, with the Spark extensions from the user's settings."""
     others = [name for name in there.get(_EXTENSIONS, "").split(",") if name]
     added = [*others, *(name for name in [_DELTA[_EXTENSIONS]] if name not in others)]
     return _DELTA | {_EXTENSIONS: ",".join(added)}

@@ -73,7 +73,7 @@ def _create(tables: Tables, name: str) -> None:
 
 
 def _properties_of(tables: Tables, name: str) -> dict[str, str]:
-    """Return the Delta properties of a new table."""
+    """Return the Delta properties to set on a new table."""
     properties = {"delta.checkpointInterval": str(COMMITS_PER_CHECKPOINT)}
     if name == tables.marker:
         properties[PROPERTY] = str(tables.version)
