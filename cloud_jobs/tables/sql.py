@@ -27,9 +27,10 @@ def rendered(
     name_of: Callable[[str], str],
     quote: Callable[[str], str],
 ) -> str:
-    """Replace each `{table}` with its name in the engine, and each `:name` with a literal.
+    """Replace each `{table}` with the result of `name_of`, and each `:name` with a literal.
 
-    `quote` converts a string to a literal in the SQL dialect of the engine.
+    `name_of` returns the name that a table has in the query engine. `quote` converts a string to a
+    literal in the SQL dialect of the engine.
     """
 
     def named(found: re.Match[str]) -> str:

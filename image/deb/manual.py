@@ -36,7 +36,10 @@ def main(share: Path) -> None:
 
 
 def commands_of(command: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield a command and all its subcommands, each with the words of its name (`users`, `add`)."""
+    """Yield a command and all its subcommands.
+
+    Each is yielded with its full name as a tuple of words, such as (`users`, `add`).
+    """
     yield path, command
     for name, below in getattr(command, "commands", {}).items():
         yield from commands_of(below, (*path, name))

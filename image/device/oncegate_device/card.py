@@ -192,11 +192,11 @@ def _provisioning_of(places: Places) -> dict[str, Any] | None:
 
 
 def network_change_of(places: Places) -> dict[str, object]:
-    """Return the last change of the network: `state`, `sentence` and `until_s`.
+    """Return the last network change: `state`, `sentence` and `until_s`.
 
     If the change is on trial, `until_s` is the time at which it is undone, in seconds since the
-    start of the kernel; otherwise `until_s` is None. The result is empty if there was no change, or
-    if the file is damaged.
+    start of the kernel. Otherwise, `until_s` is None. The result is empty if there was no change,
+    or if the file is damaged.
     """
     try:
         with places.network_change.open("rb") as file:

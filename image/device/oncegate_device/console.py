@@ -1,8 +1,9 @@
 """Assigns the UART on the pin header to the console or to sensors (`[console] uart`).
 
-If it is assigned to sensors, two files are written. A marker file on the boot partition makes the
-boot script start the kernel without a console on the UART, from the next start on. A file on the
-data partition makes /usr/lib/oncegate-device/provision stop the login prompt on the UART now.
+If the UART is assigned to sensors, two files are written. A marker file on the boot partition makes
+the boot script start the kernel without a console on the UART, beginning with the next start. A
+file on the data partition makes /usr/lib/oncegate-device/provision stop the login prompt on the
+UART now.
 """
 
 import os

@@ -21,8 +21,8 @@ def changed(text: str, settings: Mapping[str, Any], before: Mapping[str, Any]) -
 
     Args:
         text: the old text. Its values may differ from those in `before`.
-        settings: the new settings without secrets: `hostname`, `wifi` and `ethernet`. The last two
-            can be None.
+        settings: the new settings without secrets: `hostname`, `wifi` and `ethernet`. `wifi` and
+            `ethernet` can be None.
         before: the same settings before the change.
 
     Raises:

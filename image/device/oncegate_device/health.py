@@ -112,8 +112,8 @@ class _Client:
     def wait_for(self, is_wanted: Callable[[Packet], bool]) -> None:
         """Read packets until one arrives for which `is_wanted` returns True.
 
-        If such a packet was already read, return immediately. Raises NotHealthyError if the broker
-        closes the connection.
+        If a matching packet has already been read, return immediately. Raises NotHealthyError if
+        the broker closes the connection.
         """
         if any(is_wanted(packet) for packet in self.seen):
             return

@@ -226,8 +226,8 @@ def _refuse_on_trial(start: Start) -> None:
 def _ends_rollback(offered: rauc.Bundle, start: Start, *, is_accepted: bool) -> bool:
     """Return True if the running version may be unable to read the data after this update.
 
-    Raises RefusedError if this is the case and `is_accepted` is False, or if the new version could
-    not read the current data.
+    Raises RefusedError if the user has not accepted this (`is_accepted`), or if the new version
+    could not read the current data.
     """
     own = start.release.store_format if start.release else None
     theirs = offered.store_format

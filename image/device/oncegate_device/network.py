@@ -1,4 +1,4 @@
-"""Changes to the card's name and network that are made on the web page, and their trial.
+"""Changes to the card's name and network from the web page. Each change begins with a trial.
 
 ::
 
@@ -92,8 +92,8 @@ def undo(places: Places, reason: str, run: Systemctl = systemctl) -> None:
 def restore(places: Places, reason: str) -> bool:
     """Restore the files with the former settings, but do not apply the settings.
 
-    This is enough while the system starts, because the files are read later. Return True if the
-    Wi-Fi settings have changed.
+    During system startup, this is sufficient, because other programs read the files later. Return
+    True if the Wi-Fi settings have changed.
     """
     before, device = places.network_before, places.device
     is_wifi_changed = _content(before / network_files.WIFI) != _content(device / network_files.WIFI)

@@ -49,7 +49,7 @@ class Places:
 
     @property
     def requests(self) -> Path:
-        """The directory to which the broker writes requests (image/overlay/usr/lib/tmpfiles.d)."""
+        """The directory to which the broker writes requests. It is created by systemd-tmpfiles."""
         return self.root / "run/oncegate/card-requests"
 
     @property
@@ -72,12 +72,12 @@ class Places:
 
     @property
     def network_before(self) -> Path:
-        """The directory with the former network settings, while a change is on trial."""
+        """The directory that stores the former network settings while a change is on trial."""
         return self.device / "network-before"
 
     @property
     def network_change(self) -> Path:
-        """The file with the state of the last change of the network."""
+        """The file with the state of the last network change."""
         return self.device / "network-change.json"
 
     @property

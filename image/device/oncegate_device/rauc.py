@@ -81,7 +81,9 @@ def install(source: str, progress: Callable[[int], None]) -> tuple[int, str]:
 
 
 def mark_active(bootname: str) -> subprocess.CompletedProcess[str]:
-    """Select a slot for the next start. U-Boot counts its boot attempts, as after an update.
+    """Select a slot for the next start. U-Boot counts its boot attempts.
+
+    This is the same as after an update.
 
     Raises:
         OSError: if rauc cannot be started.

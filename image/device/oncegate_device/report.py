@@ -27,12 +27,12 @@ def write_record(lines: list[str], places: Places, *, is_taken: bool) -> None:
 
 
 def write_digest(content: bytes, places: Places) -> None:
-    """Record that a gateway.toml with these contents is applied."""
+    """Record that a gateway.toml with these contents has been applied."""
     write(places.device / DIGEST, _digest_line(content, places), 0o644)
 
 
 def is_applied(content: bytes, places: Places) -> bool:
-    """Return True if a gateway.toml with these contents is applied already."""
+    """Return True if a gateway.toml with these contents has already been applied."""
     try:
         return (places.device / DIGEST).read_text(encoding="utf-8") == _digest_line(content, places)
     except FileNotFoundError:
@@ -40,5 +40,5 @@ def is_applied(content: bytes, places: Places) -> bool:
 
 
 def _digest_line(content: bytes, places: Places) -> str:
-    """Return a line in the format of sha256sum."""
+    """Return a line with the SHA-256 of `content`, in the format of the program sha256sum."""
     return f"{hashlib.sha256(content).hexdigest()}  {places.file}\n"

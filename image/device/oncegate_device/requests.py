@@ -23,7 +23,7 @@ CHANGE, KEEP, UNDO = "change_network", "keep_network", "undo_network"
 def carry_out(places: Places, run: network.Systemctl = network.systemctl) -> None:
     """Carry out the requests for changes to the network settings.
 
-    If a change is on trial and its time is over, undo the change.
+    If a change is still on trial after the end of its trial period, undo the change.
     """
     if take(places.requests / UNDO) is not None:
         network.undo(places, "an administrator did not keep it", run)
@@ -65,9 +65,9 @@ def object_in(request: bytes) -> dict[str, object] | None:
 
 
 def take(file: Path) -> bytes | None:
-    """Remove a request and return its contents, or None if there is none.
+    """Read the file of a request and delete it. Return None if the file does not exist.
 
-    If the file is too long, or is not a regular file, it is removed, and the result is empty.
+    If the file is too long, or is not a regular file, the result is empty.
     """
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:

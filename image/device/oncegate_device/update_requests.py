@@ -22,7 +22,7 @@ UNIT = "device-update.service"
 
 
 def check(places: Places, run: Systemctl = systemctl) -> None:
-    """Check a request to install an update or to go back, and start the unit that executes it."""
+    """Check a request to install an update or to go back, and start the systemd unit for it."""
     asked: dict[str, str] = {}
     if take(places.requests / BACK) is not None:
         asked = {"do": BACK}

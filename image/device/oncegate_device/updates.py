@@ -44,7 +44,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Update:
-    """The last update: its state, its slot, its version, and the time of its last change.
+    """The last update: its state, its slot, its version, and the time when its state last changed.
 
     `version` is None if it is unknown. `detail` is a sentence about a failure.
     """
@@ -76,9 +76,10 @@ class Record:
 
 
 def begun(record: Record, now: Moment, update: Update) -> Record:
-    """Return the record with the state `installing`, before the update overwrites its slot.
+    """Return the record with the state `installing` for an update that is about to start.
 
-    The returned record has no release in this slot, because the slot is about to change.
+    The returned record has no release in the slot of the update, because the slot will be
+    overwritten.
     """
     last = _at(replace(update, state=State.INSTALLING), now)
     return replace(record.with_slot(update.slot, None), last=last, note="")
@@ -192,8 +193,8 @@ def _judged(record: Record, now: Moment, start: Start, state: State, detail: str
 def _left_state_of(last: Update, start: Start) -> tuple[State, str] | None:
     """Return the new state of the last update and the reason, or None if the state does not change.
 
-    The state can change if the installation was interrupted, or if the device started from another
-    slot than that of the update.
+    The state can change if the installation was interrupted, or if the device did not start from
+    the slot of the update.
     """
     if last.state is State.INSTALLING:
         return State.INTERRUPTED, "the device restarted before the update was complete"
