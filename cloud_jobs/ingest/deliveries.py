@@ -3,7 +3,7 @@
 A message is delivered by the event `message_published`, or by the pair `message_held` and
 `message_released` with the same gateway, store and message number. The two events of a pair may
 land in different segments and runs, in any order. The message then belongs to the batch in which
-the second of them landed.
+the later of the two landed.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def _near(messages: Iterable[Message]) -> tuple[str, dict[str, Values]]:
 
 
 def _pairs(held: DataFrame, released: DataFrame) -> DataFrame:
-    """Join messages with the events that released them.
+    """Join each event in `held` with the event in `released` for the same message.
 
     The contents come from `held`, and the times of delivery from `released`.
     """

@@ -122,7 +122,7 @@ def _messages_of(
 
 
 def _where(mask: pa.BooleanArray, rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Return the rows for which the mask is true. Nothing is copied if it is true for all rows."""
+    """Return the rows for which `mask` is true. If all rows match, nothing is copied."""
     return rows if pc.all(mask).as_py() else rows.filter(mask)
 
 

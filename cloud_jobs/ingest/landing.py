@@ -52,9 +52,10 @@ def list_landed(
     pinned: Mapping[str, Pinned] = NO_KEYS,
     known: KnownRows | None = None,
 ) -> Listing:
-    """List the files that must be examined, ordered by name, at most LISTED_MAX of them.
+    """List at most LISTED_MAX files that must be examined, ordered by name.
 
-    `known` contains rows that the run holds in memory. If it is None, Spark is queried.
+    `known` contains rows of the table `segments` that are kept in memory. If it is None, Spark is
+    queried.
     """
     paths = _paths_in(tables.spark, source)
     # Uploaders first write under another name. Such a file is not a segment yet, and not lost.

@@ -73,7 +73,7 @@ def records_in_columns(
 def _names_in(payloads: pa.StringArray) -> list[str]:
     """Return the names of the fields that occur in payloads.
 
-    If the payloads cannot be parsed together, return all known names.
+    If the payloads cannot be parsed together, return all known field names.
     """
     try:
         records = _parse(payloads, [*TYPES]).flatten()

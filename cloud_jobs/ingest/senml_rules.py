@@ -192,9 +192,10 @@ def _are_right(found: Columns) -> pa.BooleanArray:
 
 
 def _are_elsewhere(found: Columns, topics: pa.StringArray, of: pa.Array) -> pa.BooleanArray:
-    """Return True for each record with a device, if its topic names another device or quantity.
+    """For each record, return True if its topic names another device or quantity than the record.
 
-    Each combination of device, name and topic is checked once, because there are usually few.
+    The result is False for records without a device. Each combination of device, name and topic is
+    checked once, because there are usually few.
     """
     device, name = (found[column].dictionary_encode() for column in ("senml_device", "name"))
     topic = topics.dictionary_encode(null_encoding="encode")

@@ -18,7 +18,7 @@ from cloud_jobs.tables.sql import Queryable
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """Counts of a batch that are known without a query of the tables."""
+    """Counts of a batch that are known without querying the tables."""
 
     good_lines: int
     """Number of valid lines in the batch's trusted files."""

@@ -1,4 +1,4 @@
-"""Materialisation of rows that many queries read, so that they are computed only once."""
+"""Materialisation of rows that many queries read, so that Spark computes the rows only once."""
 
 from __future__ import annotations
 

@@ -228,7 +228,7 @@ def _start(
 def _settings(
     cache: Path, jars: list[Path] | None, outside: Mapping[str, str], needed: Needed
 ) -> dict[str, str]:
-    """Return the settings for a JVM of this process.
+    """Return the settings for a JVM that this process starts.
 
     `outside` contains the user's own settings, which are not changed.
     """

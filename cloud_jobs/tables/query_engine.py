@@ -1,4 +1,4 @@
-"""Access to Delta tables with SQL but without Spark: DataFusion, from the library `deltalake`."""
+"""SQL queries of Delta tables without Spark. They use DataFusion from the library `deltalake`."""
 
 from __future__ import annotations
 
