@@ -192,7 +192,7 @@ def _are_right(found: Columns) -> pa.BooleanArray:
 
 
 def _are_elsewhere(found: Columns, topics: pa.StringArray, of: pa.Array) -> pa.BooleanArray:
-    """For each record, return True if its topic names another device or quantity than the record.
+    """For each record, return True if its topic names a different device or quantity.
 
     The result is False for records without a device. Each combination of device, name and topic is
     checked once, because there are usually few.
