@@ -2,7 +2,7 @@
 
 The status page authenticates the caller, and reports the caller's name and role. This module checks
 the role again. It refuses a command if the configuration section `[api]` cannot give this caller
-the reported role. Roles can be given to a user, a group or a token.
+the reported role. `[api]` gives roles to a user, a group or a token.
 """
 
 import logging
@@ -81,11 +81,11 @@ class OperatorCommands:
             raise Refused("forbidden", f"{name} is for {LEAST_ROLES[name]}s, not for {role}s")
 
     def _highest_of(self, name: str, *, is_program: bool) -> int:
-        """Return the index of the highest role that a caller can have, or -1 if there is none.
+        """Return the index in `ROLES` of the highest role that a caller can have, or -1 if none.
 
-        The broker knows neither the caller's groups nor the caller's token. It therefore assumes
-        that a person belongs to every configured group, and that a program has a token with the
-        highest role.
+        `name` is the caller's name. The broker knows neither the caller's groups nor the caller's
+        token. It therefore assumes that a person belongs to every configured group, and that a
+        program has a token with the highest role.
         """
         page = self.page
         if page is None or not page.has_operators:

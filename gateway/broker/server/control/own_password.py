@@ -1,4 +1,4 @@
-"""Confirmation of changes to users and tokens with the administrator's own password.
+"""Checks an administrator's own password before users or tokens are changed.
 
 This password is checked like a password at a login, with the same delays after wrong guesses. An
 attacker who controls the status page does not know the password, and therefore cannot change users

@@ -1,4 +1,4 @@
-"""The error for refused requests, and a function that reads string arguments."""
+"""The exception for refused requests, and a function that reads a request's string arguments."""
 
 from collections.abc import Mapping
 from typing import Any

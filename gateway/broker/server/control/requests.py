@@ -67,7 +67,10 @@ class Control:
         bans: Bans,
         configuration: Callable[[], Answer],
     ) -> None:
-        """Set the dependencies. Versions of credentials depend on the secret `version_key`."""
+        """Set the dependencies.
+
+        `version_key` is a secret key for the version of a user's credentials.
+        """
         self._event_loop = event_loop
         self._status = status
         self._reload = reload

@@ -76,7 +76,7 @@ class SensorRequests:
             self._put({"command": RELOAD})
 
     def stop(self) -> None:
-        """Answer the bridge's pending `serial_requests`, because the broker is about to end."""
+        """Answer the bridge's pending `serial_requests`, because the broker is about to stop."""
         self._is_stopped = True
         self._wake.set()
 

@@ -83,7 +83,7 @@ class Wanted:
         return self._zero_ms + int(session.connection.last_packet * 1000)
 
     def next_after(self, session: Session) -> str:
-        """Return the argument `after` of a request for the page that follows a session."""
+        """Return the value of `after` for requesting the sessions that follow `session`."""
         number, client_id = self.key_of(session)
         return client_id if self.sort == "client_id" else f"{number} {client_id}"
 
@@ -126,7 +126,7 @@ class SessionList:
     async def listed(self, request: dict[str, Any]) -> dict[str, Any]:
         """Answer the command `sessions`.
 
-        The sessions are compared in steps, so that sorting does not block the event loop.
+        The sessions are sorted in small steps that do not block the event loop.
 
         Raises:
             Refused: the request does not conform to docs/formats/control-socket.md.

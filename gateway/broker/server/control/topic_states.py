@@ -1,4 +1,4 @@
-"""The command `topic_states`, which shows the retained messages and the receivers of topics."""
+"""The command `topic_states`, which shows the retained message and the receivers of each topic."""
 
 from collections.abc import Callable
 from itertools import chain, islice
@@ -87,7 +87,7 @@ def _text_of(payload: bytes) -> str | None:
 
 
 def _receivers_of(route: Route) -> Request:
-    """Return the clients that receive messages on a topic, as part of an answer."""
+    """Return the number of a topic's receivers, and the names of some connected clients."""
     groups = [group.members for group in route.groups]
     sessions = chain([target.session for target in route.targets], *groups)
     connected = [

@@ -82,7 +82,7 @@ class Topics:
     async def listed(self, request: dict[str, Any]) -> dict[str, Any]:
         """Answer the command `topics`.
 
-        The topics are compared in steps, so that sorting does not block the event loop.
+        The topics are sorted in small steps that do not block the event loop.
 
         Raises:
             Refused: the request does not conform to docs/formats/control-socket.md.
@@ -103,10 +103,10 @@ class Topics:
         return {"topics": shown, "next": None if is_complete else shown[-1]["topic"]}
 
     def _all(self, wanted: Wanted) -> list[str]:
-        """Return the topics to which the filter `wanted` is applied, without duplicates.
+        """Return the topics from which a page is selected, without duplicates.
 
-        These are the topics with a retained message. Unless the request asks for only these topics,
-        the topics with a recently recorded message are added.
+        These are the topics with a retained message and, unless `wanted` excludes them, the topics
+        with a recently recorded message.
         """
         retained = list(self._retained)
         if wanted.is_retained_only:

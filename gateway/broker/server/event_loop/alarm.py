@@ -1,4 +1,4 @@
-"""Scheduling of the broker core's timers: received data is processed before a due timer fires.
+"""Runs the broker core's timers. Data that has arrived is processed before a timer fires.
 
 When a process continues after a pause (SIGSTOP, a suspended machine, a card that does not respond),
 timers may be due and data may have arrived. The data is read first, so that a client whose PINGREQ
@@ -51,7 +51,7 @@ class Alarm:
     def set(self, due: float | None) -> None:
         """Schedule a call that wakes the core at `due`, unless an earlier call is scheduled.
 
-        `due` is a time of the monotonic clock in seconds. If it is None, no call is scheduled.
+        `due` is in seconds of the monotonic clock. If `due` is None, do nothing.
         """
         if due is None or due >= self._due:
             return

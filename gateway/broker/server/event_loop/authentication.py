@@ -34,11 +34,11 @@ PAGE: Final = "page"
 
 
 def _do_nothing(username: str) -> None:
-    """Do nothing. This callback is used when removed users need not be recorded."""
+    """Do nothing. This is the default callback for removed users."""
 
 
 def _note_nothing(username: str, seconds: float | None) -> None:
-    """Do nothing. This is the default callback if authentications need not be recorded."""
+    """Do nothing. This is the default callback for successful authentications."""
 
 
 class Authentications:
@@ -79,7 +79,7 @@ class Authentications:
 
     @property
     def sources(self) -> dict[str, Source]:
-        """The current user sources, by their keys in `[access]`."""
+        """A dictionary of the current user sources. The keys are those used in `[access]`."""
         return self._authenticator.sources
 
     @property
@@ -132,7 +132,7 @@ class Authentications:
     def forget(self, connection: Connection) -> None:
         """Remove the authentication exchange of a connection.
 
-        The exchange is complete, or the connection has ended.
+        Called when the exchange is complete or the connection has ended.
         """
         self._exchanges.forget(connection)
 
@@ -212,11 +212,11 @@ class Authentications:
         self._answered(connection)
 
     def note_proof(self, username: str, seconds: float | None) -> None:
-        """Report that a user has logged in with a certificate that is valid for `seconds`."""
+        """Call `user_proven` for a user whose authentication is valid for `seconds`."""
         self.user_proven(username, seconds)
 
     def withdraw(self, username: str) -> None:
-        """Report that a user was removed, because the user's certificate is no longer valid.
+        """Call `user_gone` for a user whose certificate is no longer valid.
 
         Do nothing if the user still has an open connection.
         """
@@ -256,9 +256,8 @@ class Authentications:
     ) -> AuthenticationAnswer:
         """Check the password of a person who logs in at the status page.
 
-        The check uses the same queue as client logins. As for clients, a wrong password delays
-        later attempts. `address` is the person's address and port, in the format used for
-        connections.
+        The check waits in the same queue as client logins. After a wrong password, later attempts
+        are delayed. `address` is the person's address and port.
         """
         login = Login(username, password, listener=PAGE, address=address)
         check = self._loop.create_task(self._checked(login))

@@ -122,7 +122,7 @@ class EventLoop:
         share: Share | None,
         listener: str,
     ) -> Connection:
-        """Accept a client's connection. Access rules can depend on the name `listener`."""
+        """Accept a client's connection and pass it to the broker core."""
         now = self._loop.time()
         connection = self.broker.accept(address, anonymous, now, share, listener)
         self.channels[connection] = channel
