@@ -184,7 +184,7 @@ class Housekeeping:
         return list(islice(removals, REMOVALS_MAX))
 
     def _decided(self, decided: Round) -> None:
-        """Log which events will be missing from the session log, and remove the selected files."""
+        """Remove the selected files, after logging which events the session log might lose."""
         removals = decided.removals
         if not removals:
             return

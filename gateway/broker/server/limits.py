@@ -97,9 +97,10 @@ def bound_by_files(configuration: Configuration) -> str | None:
 
 
 def when_full_of(configuration: Configuration) -> Callable[[str], WhenFull] | None:
-    """Return a function that maps client identifiers to `WhenFull` policies.
+    """Return a function that returns the policy for a client's full queue.
 
-    The result is None if `[[queues]]` configures no policies.
+    The function's argument is the client identifier. The result is None if there is no
+    `[[queues]]` table.
     """
     policies = [
         (ClientPattern(each.client), WhenFull[each.when_full.upper()])

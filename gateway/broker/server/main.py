@@ -177,7 +177,7 @@ class RunningBroker:
         return running
 
     def configuration(self) -> dict[str, Any]:
-        """Return the current configuration in the form used for display."""
+        """Return the current configuration as the answer to the command `configuration`."""
         return shown_configuration(self.reloading.configuration, self.reloading.needs_restart)
 
     async def _listen(self, configuration: Configuration) -> None:

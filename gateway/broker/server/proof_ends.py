@@ -1,4 +1,4 @@
-"""Expiry of authentication for users of tokens, certificates and proxies.
+"""Expiry of authentication for users who log in with tokens or certificates or through proxies.
 
 These users are not in any list that the broker can read, so the broker cannot notice when such a
 user is removed. Instead, the broker uses the time of each user's last login. After a user's
@@ -28,7 +28,7 @@ class ProofEnds:
     """Stores the time at which each user's authentication expires."""
 
     def __init__(self, broker: Broker, ends: Ends) -> None:
-        """Set the broker core, and `ends`, the users' expiry times that the last run stored."""
+        """Set the broker core, and load `ends`, the expiry times that the last run stored."""
         self._broker = broker
         self._time = broker.state.time
         self.ends: dict[str, int | None] = dict(ends)
@@ -50,9 +50,9 @@ class ProofEnds:
         session or a power cut lost the time, the user's authentication is assumed to expire now.
 
         Args:
-            listed: users in the password file. None means that authentications do not expire,
-                because all users can be listed or clients are not authenticated. In this case, all
-                expiry times are deleted.
+            listed: users in the password file, or None if authentications do not expire. They do
+                not expire if all users can be listed, or if clients are not authenticated. All
+                expiry times are then deleted.
             outlived_seconds: how long sessions outlive an authentication, or None if unlimited.
             has_database: True if users can also be in a database. The database is queried
                 regularly, so its users have no expiry time.

@@ -89,7 +89,7 @@ class FairReader:
     # -- more than the disk takes
 
     def limit_records(self, channel: Channel, recorded_bytes: int) -> None:
-        """Pause reading from a client that has added records while too much data is uncommitted.
+        """Pause reading from a client that added records, if too much data is now uncommitted.
 
         `recorded_bytes` is the size of the uncommitted records before the client's data was
         processed.
@@ -178,8 +178,8 @@ class FairReader:
     def postpones(self, channel: Channel, data: bytes) -> bool:
         """Keep received data for later if reads since the last tick have already caused much work.
 
-        Return True if the data was kept. Return False if the caller must process the data now. This
-        is also the case if too much data has already been kept.
+        Return True if the data was kept. Return False if the caller must process the data now,
+        because there was little work or too much data has already been kept.
         """
         size_bytes = len(data)
         if self.tick_units <= TURN_UNITS or self.unread_bytes + size_bytes > UNREAD_BYTES_MAX:

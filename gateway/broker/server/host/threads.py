@@ -1,11 +1,11 @@
 """Limit on how long a thread of the broker waits for the interpreter lock.
 
-A thread that has finished its work, such as an fsync, needs the lock to report the result. If the
-lock's holder has not changed during the switch interval, the thread requests the lock, and the
-event loop releases it as soon as possible. However, the event loop also releases the lock briefly
-in each iteration and takes it back before the thread is awake, so the thread must wait again. With
-an interval of 0.5 ms and iterations of 0.05 ms, commits took 13 ms and longer. Python's default of
-5 ms is longer than most commits take.
+A thread that has finished its work, such as an fsync, needs the lock to report the result. It
+requests the lock if the lock has not changed hands for the length of the switch interval. The event
+loop then releases the lock as soon as possible. However, the event loop also releases the lock
+briefly in each iteration. It takes the lock back before the thread is awake, so the thread must
+wait for the whole interval again. With an interval of 0.5 ms and iterations of 0.05 ms, commits
+took 13 ms and longer. Python's default of 5 ms is longer than most commits take.
 """
 
 import sys

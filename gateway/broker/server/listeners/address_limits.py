@@ -237,7 +237,10 @@ def _first(entries: dict[str, Entry], count: int) -> list[str]:
 
 
 def address_in(text: str) -> Address | None:
-    """Return the IP address in `HOST:PORT` or `[HOST]:PORT`, or None if HOST is not one."""
+    """Return the IP address in a string of the form `HOST:PORT` or `[HOST]:PORT`.
+
+    Return None if HOST is not an IP address.
+    """
     host = text.rpartition(":")[0].strip("[]")
     return address_of(host)
 

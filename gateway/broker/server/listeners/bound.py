@@ -41,7 +41,7 @@ class Bound:
             each.close()
 
     def share_port(self, *, shared: bool) -> None:
-        """Allow or forbid other sockets of this user to bind to the same port (SO_REUSEPORT)."""
+        """Set whether other sockets of this user may bind to the same port (SO_REUSEPORT)."""
         for each in self.sockets:
             if each.family != socket.AF_UNIX:
                 each.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, shared)

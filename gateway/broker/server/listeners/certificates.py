@@ -177,11 +177,10 @@ class CertificateWatch:
     def candidates(self, asked: Iterable[Certificates]) -> list[tuple[Certificates, Loaded]]:
         """Reload the certificate files of each listener in `asked` whose files are outdated.
 
-        Pass the result to `use`.
+        The caller passes the result to `use`.
 
         Raises:
-            CertificateError: a certificate cannot be used. In this case, keep using all old
-                certificates.
+            CertificateError: a certificate cannot be used. All old certificates stay in use.
         """
         now = self._clock()
         return [(each, each.candidate(now)) for each in asked if each.is_outdated()]

@@ -18,7 +18,7 @@ bits takes 1 ms on a PC and 10 ms on a Raspberry Pi 3, ECDSA a tenth of that."""
 
 
 class HandshakeTurns:
-    """Decides which TLS handshakes may continue. At most one step per connection can be waiting."""
+    """Runs the steps of TLS handshakes, or postpones them if they take too much time."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()

@@ -18,7 +18,7 @@ Linux. A client that sends more is not waiting for a response."""
 
 
 class LingeringClose(asyncio.Protocol):
-    """Discards received data, and reports the end of the connection to `protocol`."""
+    """Discards received data until the connection ends, then notifies the original protocol."""
 
     def __init__(self, transport: asyncio.Transport, protocol: asyncio.BaseProtocol) -> None:
         self._transport = transport

@@ -80,7 +80,7 @@ class Change:
 
 
 class OpenListeners:
-    """The open listeners of a broker. `shown` contains their entries in the status."""
+    """The open listeners of a broker. `shown` contains one status entry per listener."""
 
     def __init__(self, event_loop: EventLoop, settings: AddressSettings) -> None:
         self._event_loop = event_loop

@@ -52,8 +52,8 @@ def revoked_by(listeners: Iterable[Listener]) -> frozenset[str]:
 def policy_of(listener: Listener, share: Share) -> AdmissionPolicy:
     """Return the admission policy of a listener.
 
-    `share` contains limits and counters that apply to all clients of the listener together. The
-    limits in `share` are set to those in the listener's configuration.
+    `share` contains the limits and counters that all clients of the listener share. This function
+    sets the limits to their configured values.
     """
     share.connections_max = listener.max_connections or NO_LIMIT
     share.client_packet_rate = listener.max_packet_rate or 0
