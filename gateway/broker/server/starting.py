@@ -50,9 +50,9 @@ def users_of(configuration: Configuration) -> PasswordFile | None:
 def other_sources_of(
     configuration: Configuration, kept: Mapping[str, Source] | None = None
 ) -> dict[str, Source]:
-    """Return the sources of users other than the password file, by their keys in `[access]`.
+    """Return all sources of users except the password file.
 
-    Sources in `kept` are reused.
+    The keys of the dictionary are those used in `[access]`. Sources in `kept` are reused.
 
     Raises:
         AccessFileError: a file of a source cannot be used.

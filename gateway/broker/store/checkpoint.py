@@ -1,13 +1,13 @@
 """Checkpoints. A checkpoint writes the changes from one part of the journal to the tables.
 
 A checkpoint is divided into steps. Each step runs in a transaction that is opened with a batch and
-committed after the batch. A row can be newer than this part of the journal, but never newer than
-the whole journal, because the batch contains all records up to now. When the checkpoint is
-complete, the tables must contain everything that later records refer to. This order of the steps
-makes a power cut between them harmless:
+committed after the batch. A row can be newer than the part of the journal that the checkpoint
+covers. It is never newer than the whole journal, because the batch contains all records up to now.
+When the checkpoint is complete, the tables must contain everything that later records refer to.
+This order of the steps makes a power cut between them harmless:
 
 1. messages before the rows that refer to them; queue rows before the session's row, which states
-   where the queue begins and ends (as of the end of this part);
+   where the queue begins and ends;
 2. deletions by key before upserts, because a packet identifier may have been freed and reused;
 3. deletions of messages, and only of messages that no row refers to any more;
 4. in the last step, the number of the last batch whose changes are in the tables.
@@ -131,9 +131,9 @@ class Checkpoint:
     def _is_needed(self, delivery: Delivery) -> bool:
         """Return True if a replay from this checkpoint needs the contents of a message.
 
-        When a session of a shared subscription ends, it passes its messages to another member. A
-        replay needs these messages too, because the member's queue entry is in the journal after
-        this checkpoint.
+        When a session that belongs to a shared subscription ends, its messages are passed to
+        another member. A replay needs these messages too, because the journal records the transfer
+        after this checkpoint.
         """
         if delivery.state is not DeliveryState.DONE:
             return True

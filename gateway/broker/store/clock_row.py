@@ -1,7 +1,7 @@
-"""The gateway time, stored as one row of the table `meta` with each checkpoint.
+"""The gateway time, a clock that never jumps, as one row of the table `meta`.
 
-The row contains the gateway time of the batch with which the checkpoint began. At startup, the
-later batches in the journal advance that time.
+Each checkpoint writes the row. It contains the gateway time of the batch with which the checkpoint
+began. At startup, the later batches in the journal advance the time.
 """
 
 import json

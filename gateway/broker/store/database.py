@@ -144,9 +144,9 @@ def rewrite_wal(path: Path) -> None:
 
 
 def _read_wal(descriptor: int, at: int) -> bytes:
-    """Read the next bytes of a WAL at the offset `at`, or b"" if they cannot be read from the disk.
+    """Read the next bytes of a WAL, beginning at the offset `at`.
 
-    SQLite validates the bytes later.
+    Return no bytes if the disk cannot read them. SQLite validates the bytes later.
     """
     try:
         return os.pread(descriptor, WAL_PART_BYTES, at)

@@ -52,8 +52,8 @@ class JournalReader:
     def blobs_after(self, sequence: int, bytes_max: int) -> list[bytes]:
         """Return the durable blobs that contain the next events after the event `sequence`.
 
-        All blobs together have about `bytes_max` bytes. The list is empty while there is no
-        journal, or while the journal cannot be read.
+        The total size of the blobs is limited to about `bytes_max`. The list is empty while there
+        is no journal, or while the journal cannot be read.
         """
         try:
             blobs = self._read(sequence + 1, bytes_max)
@@ -101,7 +101,8 @@ class JournalReader:
     ) -> list[bytes]:
         """Return the blobs of a file, beginning with the blob that contains the event `sequence`.
 
-        Sync the file. Return an empty list if the file was deleted or reused in the meantime.
+        The file is synced first, if necessary. The list is empty if the file was deleted or reused
+        in the meantime.
         """
         try:
             descriptor = os.open(file.path, os.O_RDONLY)

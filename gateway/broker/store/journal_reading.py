@@ -81,12 +81,12 @@ class JournalReading:
 
     @property
     def known_end_sequence(self) -> int:
-        """The first sequence number that is not known to be durable, or 0 without an end record."""
+        """The first sequence number after the recorded end of the journal, or 0 if unknown."""
         return 0 if self.known_end is None else self.known_end.next_sequence
 
     @property
     def known_file(self) -> int:
-        """The number of the newest file in the end record, or 0 without an end record."""
+        """The number of the newest file according to the end record, or 0 if there is no record."""
         return 0 if self.known_end is None else self.known_end.file_number
 
     def _ignore_foreign_files(self, stores: Collection[str]) -> None:

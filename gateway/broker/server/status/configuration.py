@@ -39,9 +39,9 @@ def shown_configuration(
 
 
 def _section_in(heading: str) -> str:
-    """Return the name of a configuration section without brackets, index and tenant.
+    """Return the plain name of the configuration section in a heading.
 
-    For example, return `mqtt` for `[mqtt]` and for `[tenants.acme.mqtt]`.
+    For example, return `mqtt` for the headings `[mqtt]` and `[tenants.acme.mqtt]`.
     """
     return heading.partition("]")[0].lstrip("[").rpartition(".")[2]
 

@@ -12,7 +12,7 @@ WINDOWS_SECONDS: Final = {"1min": 60.0, "5min": 300.0, "15min": 900.0}
 
 
 class LoadAverages:
-    """Load averages of several monotonic counters, by counter name."""
+    """Calculates the load averages of several counters."""
 
     def __init__(self, counts: dict[str, int], now: float) -> None:
         self._counts = counts
@@ -34,7 +34,7 @@ class LoadAverages:
         self._updated_at = now
 
     def values(self) -> dict[str, float]:
-        """Return the averages by `name/window`, for example `bytes/sent/5min`."""
+        """Return a dictionary of all averages, with keys such as `bytes/sent/5min`."""
         return {
             f"{name}/{window}": average
             for name, averages in self._averages.items()

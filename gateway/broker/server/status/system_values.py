@@ -39,7 +39,7 @@ SENT_KINDS: Final = (
 
 
 def counts_of(broker: Broker) -> dict[str, int]:
-    """Return the monotonic counters, by name, from which load averages are calculated."""
+    """Return a dictionary of the counters from which load averages are calculated."""
     statistics = broker.statistics
     others_sent = sum(broker.statistics.packets_sent[kind] for kind in SENT_KINDS)
     return {

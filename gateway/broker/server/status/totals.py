@@ -49,7 +49,7 @@ class Walk:
         self._left = list(state.sessions.values())
 
     def advance(self) -> bool:
-        """Add further sessions to the totals, up to about `SLICE_STEPS` sessions and deliveries.
+        """Add further sessions to the totals, but only as many as a short step allows.
 
         Return True when all sessions are included.
         """

@@ -1,4 +1,4 @@
-"""The class of a warning in the status, and a function that names a client in a warning."""
+"""Defines a warning in the status, and how a warning names a client."""
 
 from dataclasses import dataclass
 from typing import Final
