@@ -102,9 +102,9 @@ def _loss_at_end(recovered: Recovered) -> str:
 
 
 def _losses_of_unknown_sessions(connection: sqlite3.Connection, recovered: Recovered) -> list[Loss]:
-    """Return the losses of sessions whose own rows and records are lost.
+    """Return the losses of sessions that no longer exist, because their own data is lost.
 
-    These sessions are known only from remaining messages in the journal or the tables.
+    These sessions are known only from their remaining messages in the journal or the tables.
     """
     lost, state = recovered.lost.sessions, recovered.state
     losses = {

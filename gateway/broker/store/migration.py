@@ -116,7 +116,7 @@ def _move_journal(connection: sqlite3.Connection, data_dir: Path, *, is_first: b
 def _blobs(connection: sqlite3.Connection, *, is_first: bool) -> Iterator[tuple[int, bytes]]:
     """Yield the first sequence number and the blob of each row in the journal's table.
 
-    If `is_first` is True, the blobs have format 1. They are converted to format 2, unless damaged.
+    If `is_first` is True, the blobs have format 1. Undamaged blobs are then converted to format 2.
     """
     for sequence, blob in connection.execute(
         "SELECT sequence, blob FROM journal ORDER BY sequence"
@@ -128,10 +128,10 @@ def _blobs(connection: sqlite3.Connection, *, is_first: bool) -> Iterator[tuple[
 def _files(
     first: tuple[int, bytes], blobs: Iterator[tuple[int, bytes]]
 ) -> Iterator[tuple[int, list[bytes]]]:
-    """Distribute blobs to new journal files.
+    """Divide blobs among new journal files.
 
-    `first` is the first blob with its sequence number, and `blobs` are the blobs after it. Yield
-    the first sequence number and the blobs of each file.
+    `first` is the first blob with its sequence number, and `blobs` are all later blobs. Yield the
+    first sequence number and the blobs for each file.
     """
     sequence, frames = first[0], [first[1]]
     size_bytes = len(first[1])
@@ -156,7 +156,7 @@ def _write_file(path: Path, first_sequence: int, blobs: list[bytes]) -> None:
 def _add_mqtt5_columns(connection: sqlite3.Connection) -> None:
     """Add the columns that format 1 lacks, and fill them with values for MQTT 3.1.1.
 
-    Existing sessions and wills get no expiry.
+    Existing sessions and wills never expire.
     """
     connection.execute("ALTER TABLE sessions ADD COLUMN expiry INTEGER NOT NULL DEFAULT 0")
     connection.execute("UPDATE sessions SET expiry = ?", (EXPIRY_NEVER,))

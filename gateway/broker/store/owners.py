@@ -39,9 +39,10 @@ def mark(state: State, value: str | None) -> None:
 
 
 def resolve_all(connection: sqlite3.Connection, state: State) -> None:
-    """If the row in `meta` contains `ALL`, replace it with the number of the next new session.
+    """Replace the value `ALL` in the table `meta` with the number of the next new session.
 
-    Sessions with this number or a higher one have a known owner. Raises sqlite3.Error on failure.
+    Sessions with this number or a higher one have a known owner. Do nothing if the table has
+    another value. Raises sqlite3.Error on failure.
     """
     connection.execute(
         "UPDATE meta SET value = ? WHERE key = ? AND value = ?",

@@ -71,9 +71,10 @@ def recover(
     *,
     with_unsynced: bool = False,
 ) -> Recovered:
-    """Rebuild the state after the last committed batch, without batches from `end_sequence` on.
+    """Rebuild the broker's state from the tables and the journal.
 
-    If `with_unsynced` is True, records that were written but not committed are applied too.
+    If `end_sequence` is given, only batches before this sequence number are applied. If
+    `with_unsynced` is True, records that were written but not committed are applied too.
     """
     state = State(logged_filters)
     meta = dict(connection.execute("SELECT key, value FROM meta").fetchall())
@@ -160,5 +161,9 @@ def _complete(connection: sqlite3.Connection, state: State, meta: dict[str, str]
 
 
 def _resend_order(delivery: Delivery) -> tuple[int, int]:
-    """Return a sort key: PUBRELs in PUBREC order [MQTT-4.6.0-4], then PUBLISHes by position."""
+    """Return a sort key for resending the packets of deliveries.
+
+    PUBRELs come first, in the order of their PUBRECs [MQTT-4.6.0-4]. PUBLISH packets follow, in the
+    order of the queue.
+    """
     return -delivery.state, delivery.pubrec or delivery.position

@@ -19,7 +19,7 @@ Item = TypeVar("Item")
 
 
 class RowWriter:
-    """Executes a transaction's statements, and keeps them for a retry until the commit."""
+    """Executes a transaction's statements, and stores them so that they can be retried."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
@@ -43,7 +43,10 @@ class RowWriter:
     def write_in_chunks(
         self, statement: str, rows: Iterable[Row], chunk_rows: int = CHUNK_ROWS
     ) -> Iterator[bool]:
-        """Execute a statement for each row. Yield False after each chunk of `chunk_rows` rows."""
+        """Execute a statement for each row. The caller can pause after every `chunk_rows` rows.
+
+        Yield False after each of these chunks.
+        """
         iterator = iter(rows)
         while chunk := list(islice(iterator, chunk_rows)):
             self.write(statement, chunk)
@@ -77,7 +80,7 @@ class RowWriter:
 
 
 def chunks_of(rows: Iterable[tuple[Item, Message | None]]) -> Iterator[list[Item]]:
-    """Yield `rows` in chunks, each small enough to be written between two checks of the clock."""
+    """Yield `rows` in chunks, each small enough to be written in a short time."""
     chunk: list[Item] = []
     size_bytes = 0
     for row, message in rows:

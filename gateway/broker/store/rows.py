@@ -50,8 +50,8 @@ def queue_row(delivery: Delivery) -> Row:
 def outbound_row(delivery: Delivery) -> Row:
     """Return the row for a delivery in flight in the table `outbound`.
 
-    The column `state` contains SENT, or RECEIVED plus the rank of the delivery in the order in
-    which PUBRECs arrived.
+    Before the PUBREC arrives, the column `state` contains SENT. Afterwards, the column contains
+    RECEIVED plus a number that states in which order the PUBRECs arrived.
     """
     return (
         delivery.session.number,

@@ -119,7 +119,10 @@ class Store:
     # -- a batch: `begin`, then `fsync_commit` on the commit thread
 
     def begin(self, first_sequence: int, blob: bytes | None, next_message: int = 0) -> None:
-        """Set the next blob to commit, if any. Open a transaction if checkpoint rows are due."""
+        """Store the next blob to commit, and open a transaction if checkpoint rows are due.
+
+        `blob` is None if there is nothing to commit.
+        """
         if blob is not None:
             self._pending = (first_sequence, blob, next_message)
             self._checkpoints.journal_bytes += len(blob)
@@ -188,7 +191,7 @@ class Store:
 
     @property
     def written_to(self) -> int:
-        """First sequence number whose changes are not in the written rows."""
+        """First sequence number whose changes have not been written to the tables."""
         return self._checkpoints.written_to
 
     def resume_checkpoint(self) -> None:
@@ -209,7 +212,9 @@ class Store:
         return self._checkpoints.has_rows
 
     def commit_rows(self) -> None:
-        """Commit checkpoint rows. This call blocks. The batch begun with them must be durable.
+        """Commit checkpoint rows. This call blocks.
+
+        The batch that was prepared together with the rows must already be durable.
 
         Raises:
             sqlite3.Error: the state on disk is uncertain, so the process has to end.
@@ -287,7 +292,10 @@ class Store:
     # -- closing
 
     def close(self, *, clean: bool) -> None:
-        """Close the store. If `clean` is True, all data is committed and needs no repair later."""
+        """Close the store.
+
+        `clean` is True if all data has been committed. The next start then needs no repair.
+        """
         self._files.close()
         self.journal.close()
         if clean:
