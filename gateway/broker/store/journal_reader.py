@@ -101,8 +101,7 @@ class JournalReader:
     ) -> list[bytes]:
         """Return the blobs of a file, beginning with the blob that contains the event `sequence`.
 
-        The file is synced first, if necessary. The list is empty if the file was deleted or reused
-        in the meantime.
+        Sync the file first. Return an empty list if the file was deleted or reused meanwhile.
         """
         try:
             descriptor = os.open(file.path, os.O_RDONLY)

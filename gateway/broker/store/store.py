@@ -119,10 +119,7 @@ class Store:
     # -- a batch: `begin`, then `fsync_commit` on the commit thread
 
     def begin(self, first_sequence: int, blob: bytes | None, next_message: int = 0) -> None:
-        """Store the next blob to commit, and open a transaction if checkpoint rows are due.
-
-        `blob` is None if there is nothing to commit.
-        """
+        """Set the next blob to commit, or None. Open a transaction if checkpoint rows are due."""
         if blob is not None:
             self._pending = (first_sequence, blob, next_message)
             self._checkpoints.journal_bytes += len(blob)
@@ -212,9 +209,7 @@ class Store:
         return self._checkpoints.has_rows
 
     def commit_rows(self) -> None:
-        """Commit checkpoint rows. This call blocks.
-
-        The batch that was prepared together with the rows must already be durable.
+        """Commit checkpoint rows. This call blocks. The batch prepared with them must be durable.
 
         Raises:
             sqlite3.Error: the state on disk is uncertain, so the process has to end.
@@ -292,10 +287,7 @@ class Store:
     # -- closing
 
     def close(self, *, clean: bool) -> None:
-        """Close the store.
-
-        `clean` is True if all data has been committed. The next start then needs no repair.
-        """
+        """Close the store. Set `clean` to True only if all data has been committed."""
         self._files.close()
         self.journal.close()
         if clean:
