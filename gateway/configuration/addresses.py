@@ -25,9 +25,9 @@ _UPLOAD_SCHEMES = ("file", "s3", "gs", "az", "http", "https")
 
 
 def _any_case(text: str) -> str:
-    """Return a regular expression that matches `text` in any case, without using a flag.
+    """Return a regular expression that matches `text` in upper or lower case.
 
-    JSON Schema has no flag to ignore case.
+    The expression works without a flag, because JSON Schema has no flag to ignore case.
     """
     return "".join(f"[{each}{each.upper()}]" if each.isalpha() else each for each in text)
 

@@ -100,9 +100,10 @@ def _made_of(tables: Mapping[str, Any], protocols: Protocols) -> Configuration:
 
 
 def _without(tables: Mapping[str, Any], places: Sequence[Location]) -> dict[str, Any]:
-    """Return a copy of `tables` from which every table with a mistake is removed.
+    """Return a copy of `tables` without the tables that contain mistakes.
 
-    `places` contains the locations of all mistakes. A list of tables keeps those without a mistake.
+    `places` contains the locations of all mistakes. In a list of tables, only the tables with
+    mistakes are removed.
     """
     wrong = {tuple(place[:2]) for place in places}
     right: dict[str, Any] = {}

@@ -42,7 +42,10 @@ class PortTable:
     """The parsed table. It is a mapping, unless the file has a mistake."""
 
     def source_of(self, within: Location) -> str:
-        """Return the file's path and the line of the key at `within` in the table, for messages."""
+        """Return a phrase for messages with the file's path and a key's line number.
+
+        `within` is the location of the key in the table.
+        """
         keys = [each for each in within if isinstance(each, str) and each != "protocol"]
         line = self.first_line
         if keys:
@@ -189,10 +192,10 @@ def _ports_of(path: Path, content: bytes) -> Iterator[PortTable]:
 
 
 def _extent_of(number: int, starts: Sequence[int], lines: Sequence[str]) -> tuple[int, int]:
-    """Return the indices of a table's first line and of the line after the table.
+    """Return the indices of a table's first line and of the line after the table's last line.
 
-    `number` is the table's position in the file, and `starts` are the indices of the lines at which
-    tables start.
+    `number` is 0 for the first table in the file. `starts` contains the index of each line at which
+    a table starts.
     """
     if number < len(starts):
         end = starts[number + 1] if number + 1 < len(starts) else len(lines)

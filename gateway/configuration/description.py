@@ -77,7 +77,7 @@ def tables(configuration: Configuration) -> dict[str, Any]:
 
 
 def table_of(section: Section) -> dict[str, Any]:
-    """Return a section as a dictionary: its keys, with JSON values in the form that the file uses.
+    """Return a section as a dictionary from keys to JSON values, in the notation of the file.
 
     The value of a key that is not set is None.
     """
@@ -89,7 +89,7 @@ def table_of(section: Section) -> dict[str, Any]:
 
 
 def written_of(key: Field[Any], value: Any) -> Any:
-    """Return a value in the form that the file uses (`"30s"`), as a JSON value. None stays None."""
+    """Return a value as a JSON value in the notation of the file, such as `"30s"`."""
     quantity = next((note for note in _notes_of(key.type) if isinstance(note, Quantity)), None)
     if quantity is not None and (value is not None or is_never(quantity)):
         text = quantity.text_of(value)
@@ -102,7 +102,7 @@ def written_of(key: Field[Any], value: Any) -> Any:
 
 
 def text_of(written: Any) -> str:
-    """Return a JSON value as text in the form that the file uses, or `-` for None."""
+    """Return a JSON value as it is written in the file, or `-` if it is None."""
     if written is None:
         return "-"
     return f'"{written}"' if isinstance(written, str) else shown(written)
@@ -151,6 +151,6 @@ def _parts_of(section: Section) -> Iterator[Section]:
 
 
 def _notes_of(written: Any) -> Iterator[Any]:
-    """Yield the annotations of a type, including those inside an optional type."""
+    """Yield the annotations of a type. For an optional type, yield those of the types inside it."""
     for part in get_args(written) if get_origin(written) in (Union, UnionType) else (written,):
         yield from getattr(part, "__metadata__", ())

@@ -97,7 +97,7 @@ class Listener(Section):
 
     @property
     def demands_users(self) -> bool:
-        """True if every client must authenticate as a user with a certificate."""
+        """True if every client must use a certificate to authenticate as a user."""
         return self.tls is not None and self.tls.demands_users
 
     @property
@@ -118,7 +118,7 @@ class Listener(Section):
 
     @property
     def place(self) -> str:
-        """The listener's address, in the form used in messages."""
+        """The listener's address for messages: the path of its socket, or its host and port."""
         return str(self.path) if self.path is not None else f"{self.bind} port {self.port}"
 
     @property
@@ -138,9 +138,9 @@ def paired(
 ) -> list[tuple[Listener | None, Listener | None]]:
     """Match the listeners in `after` with the listeners in `before` at the same address.
 
-    Each pair contains the old and the new listener, in the order of `after`. For an added listener,
-    the old one is None. The removed listeners come last, with None as the new one. Several
-    listeners with port 0 at one address are matched by name if possible, otherwise by order.
+    Return pairs of an old and a new listener, in the order of `after`. For an added listener, the
+    old one is None. The removed listeners come last, with None as the new one. Several listeners
+    with port 0 at the same address are matched by name if possible, otherwise by order.
     """
     left = list(before)
     pairs: list[tuple[Listener | None, Listener | None]] = []

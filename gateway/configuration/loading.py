@@ -172,7 +172,7 @@ class _Gathered:
 
     @property
     def sources(self) -> dict[str, str]:
-        """The source that set each value, in the format of `Configuration.sources`."""
+        """The sources of all values that are set, as a dictionary for `Configuration.sources`."""
         named = {".".join(map(str, location)): name for location, name in self._sources.items()}
         ports = {f"{conf_d.SECTION}.{at}": str(port.path) for at, port in self._ports.items()}
         file = {"file": self._file_name} if self._has_file else {}

@@ -38,7 +38,10 @@ def section_of(key: str, protocols: Protocols) -> str | None:
 
 
 def near_miss_of(key: str, protocols: Protocols) -> str | None:
-    """Return a phrase that suggests a similarly spelled key and its section, or None."""
+    """Return a phrase that suggests a similarly spelled key and its section.
+
+    Return None if no key is similar enough.
+    """
     tables = dict(_tables(protocols))
     every = sorted({each for keys in tables.values() for each in keys})
     for near in difflib.get_close_matches(key, every, n=1, cutoff=_LIKENESS):
@@ -78,7 +81,7 @@ def _tables_within(path: str, section: type[Section]) -> Iterator[tuple[str, set
 def sections_in(
     written_type: Any, *, is_list: bool = False
 ) -> Iterator[tuple[type[Section], bool]]:
-    """Yield each section class in a key's type, and whether the class is inside a list."""
+    """Yield each section class in a key's type, with True if the class is inside a list."""
     if isinstance(written_type, type) and issubclass(written_type, Section):
         yield written_type, is_list
     is_list = is_list or get_origin(written_type) is tuple

@@ -125,8 +125,8 @@ def remove(
 def _report(action: str, name: str, config: Path | None, tenant: str | None) -> None:
     """Ask the broker to record a change to the tokens as an event in the session log.
 
-    `action` is the change, and `name` describes the token. If the broker cannot be reached, print
-    a note instead.
+    `action` names the change, such as `api_token_added`. `name` is the token's name, and can be
+    followed by its role. If the broker does not record the change, print a note.
     """
     from gateway.cli.control.client import ask
 

@@ -166,15 +166,16 @@ def _consequences(configuration: "Configuration", kind: str, value: str) -> list
 
 
 def _is_about(kind: str, value: str, client_id: str, username: str | None, host: str) -> bool:
-    """Return True if a ban applies to a client of the gateway itself: its bridge or its uplink.
+    """Return True if a ban applies to the gateway's own bridge or uplink.
 
     Args:
         kind: what is banned: `client`, `user` or `address`.
         value: the banned client id, user or address.
-        client_id: the client's id. A dash and 8 digits may follow it when the client connects.
-        username: the client's user name at the broker, or None.
-        host: address of the broker. The client connects from the same address, because it runs
-            on the same machine.
+        client_id: client id of the bridge or uplink. When it connects, a dash and 8 digits can be
+            appended to the id.
+        username: user name of the bridge or uplink at the broker, or None.
+        host: address of the broker. The bridge or uplink connects from the same address, because
+            it runs on the same machine.
     """
     from gateway.process.control.own_clients import is_in_network
 

@@ -143,7 +143,7 @@ def _part(answer: Answer, name: str) -> Answer:
 
 
 def _pairs(values: Answer) -> str:
-    """Format the simple values of a mapping as `name value, name value`.
+    """Format a mapping as one line of names and values, such as `sent 3, received 5`.
 
     Nested values are omitted.
     """

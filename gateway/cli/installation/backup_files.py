@@ -19,7 +19,7 @@ CREDENTIALS: Final = "upload*.env"
 
 @dataclass(frozen=True, slots=True)
 class BackupFiles:
-    """The files to back up. `excluded` are files in the configuration that a backup omits."""
+    """The files to back up, and in `excluded` the configured files that a backup omits."""
 
     named: tuple["Named", ...]
     excluded: tuple[Path, ...]
@@ -51,7 +51,7 @@ def gateway_of(configuration: Configuration) -> str:
 
 
 def formats_of_data() -> dict[str, int]:
-    """Return each database's name with the format version that this program writes."""
+    """Return a dictionary from database names to the format versions that this program writes."""
     from firmware_bridge.outbox.formats import MIGRATIONS_KNOWN as OUTBOX
 
     from gateway.broker.store.formats import FORMAT

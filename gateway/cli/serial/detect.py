@@ -34,8 +34,9 @@ def print_guess(best: Guess, table: str) -> None:
 def guesses_on(settings: PortSettings, seconds: float, lines: Sequence[Line] | None) -> list[Guess]:
     """Listen to a port, and return guesses about its protocol.
 
-    `lines` are the line settings to try until a guess is certain, each for `seconds`. If `lines`
-    is None, only the port's own line settings are tried. Raises CommandFailed if the port fails.
+    Each of the line settings in `lines` is tried for `seconds`, until a guess is nearly certain. If
+    `lines` is None, only the port's own line settings are tried. Raises CommandFailed if the port
+    fails.
     """
     found: list[Guess] = []
 
@@ -56,7 +57,7 @@ def guesses_on(settings: PortSettings, seconds: float, lines: Sequence[Line] | N
 
 
 def answers_on(settings: PortSettings) -> list[Guess]:
-    """Poll a port for meters until one responds.
+    """Send requests for known meters to a port until a meter responds.
 
     Return a list with one guess if a meter responds, otherwise an empty list. Raises CommandFailed
     if the port fails.

@@ -35,9 +35,9 @@ def ports_table(answer: dict[str, Any]) -> "RenderableType":
 
 
 def rows_of(chunk: "Chunk", texts_of: Texts) -> Iterator[str]:
-    """Yield a chunk's bytes in rows of 16.
+    """Yield text rows that show received bytes, 16 per row.
 
-    Each row also contains the decoded texts of the messages that end in the row.
+    Each row also shows the decoded text of messages that end in the row.
     """
     data = chunk.data
     for at in range(0, len(data), BYTES_A_ROW):
@@ -51,9 +51,9 @@ def rows_of(chunk: "Chunk", texts_of: Texts) -> Iterator[str]:
 
 
 def rows_with(chunk: "Chunk", text: str) -> Iterator[str]:
-    """Yield a chunk's bytes in rows of 16, with `text` in the last row.
+    """Yield text rows that show received bytes, 16 per row, with `text` in the last row.
 
-    A chunk without bytes yields one row with the text alone.
+    If there are no bytes, the only row contains just the time and `text`.
     """
     *before, last = list(rows_of(chunk, lambda _: [])) or [f"{chunk.seconds:10.3f}"]
     yield from before

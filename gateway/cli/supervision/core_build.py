@@ -45,7 +45,7 @@ def log_in(root: Path) -> Path:
 async def build_until(stop: asyncio.Event, say: Say) -> None:
     """Compile the core if it is missing, and wait until `stop` is set.
 
-    If the compiler is still running then, stop it.
+    When `stop` is set, a compiler that is still running is stopped.
     """
     builder = asyncio.create_task(build_in_background(say)) if is_missing() else None
     await stop.wait()

@@ -114,10 +114,11 @@ def environment_of(
 ) -> dict[str, str]:
     """Return the environment variables for the child processes.
 
-    `around` is the environment of this process. The result also has variables for the command line
-    options and, unless `as_services` is True, for development. `read` is the configuration that the
-    children would read without these variables. A value that `read` already contains gets no
-    variable, because a variable would hide later changes in the file.
+    The result contains the variables in `around`, which is the environment of this process, and
+    variables for the command line options. Unless `as_services` is True, it also contains variables
+    for development. `read` is the configuration that the children would read without added
+    variables. A setting that has the same value in `read` gets no variable, because a variable
+    would hide later changes in the file.
     """
     from gateway.configuration.description import table_of
 

@@ -160,8 +160,8 @@ def _measure(
 ) -> tuple[dict[str, float], "Result"]:
     """Run a scenario and show its progress. Return fsync times and the result of the run.
 
-    The fsync times map percentile names to milliseconds. They are empty if `disk` is None. Raises
-    CommandFailed if the run fails.
+    The fsync times are a dictionary from percentile names to milliseconds. The dictionary is empty
+    if `disk` is None. Raises CommandFailed if the run fails.
     """
     from rich.console import Console
     from rich.live import Live
