@@ -258,7 +258,7 @@ class Reloader:
         return frozenset(name for name in names if name is not None)
 
     def reload_on_signal(self) -> None:
-        """Reload the configuration on SIGHUP. If a file is invalid, log it and change nothing."""
+        """Reload the configuration on SIGHUP. If a file is invalid, only log an error."""
         problem = None
         try:
             self.reload()

@@ -44,7 +44,7 @@ DROP_FILES_MAX = 4
 
 
 class Journal:
-    """The files of the journal, as used by their only writer.
+    """The only writer of the journal's files.
 
     `append` can run in another thread. While it runs, no other thread may call any method except
     `has_droppable`. Reading `total_bytes` is allowed.

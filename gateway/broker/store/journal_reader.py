@@ -101,7 +101,7 @@ class JournalReader:
     ) -> list[bytes]:
         """Return the blobs of a file, beginning with the blob that contains the event `sequence`.
 
-        Sync the file first. Return an empty list if the file was deleted or reused meanwhile.
+        Sync the file if necessary. Return an empty list if the file was deleted or reused.
         """
         try:
             descriptor = os.open(file.path, os.O_RDONLY)

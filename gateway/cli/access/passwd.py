@@ -58,8 +58,7 @@ def passwd(
     """Set a user's password, remove a user, or import Mosquitto's users.
 
     Passwords are stored as Argon2 hashes, or with --scram as SCRAM-SHA-256 keys.
-    Set password_file in the section access to FILE, then run
-    `oncegate ctl reload`.
+    Set access.password_file to FILE, then run `oncegate ctl reload`.
 
     Examples:
 
@@ -104,7 +103,7 @@ def _do(change: Callable[[], None]) -> None:
 
 
 def _import(file: Path, source: Path) -> None:
-    """Import users from Mosquitto's password file. Print which users were added, kept or refused."""
+    """Import users from Mosquitto's password file, and print what happened to each user."""
     from gateway.broker.access.passwords.file import import_users
 
     imported = import_users(file, source)

@@ -26,7 +26,7 @@ class BackupFiles:
 
 
 def files_of(configuration: Configuration) -> BackupFiles:
-    """Return the files that a backup of a gateway's configuration and users contains.
+    """Return the files for a backup of a gateway's configuration and users.
 
     Raises `OSError` if a folder cannot be read.
     """

@@ -31,7 +31,7 @@ class MachineRequests:
 
     @property
     def commands(self) -> dict[str, Callable[[Request], Request]]:
-        """The functions that answer `restart` and `reboot`, by command name."""
+        """A dictionary of `restart` and `reboot` and the functions that answer these commands."""
         return dict.fromkeys(COMMANDS, self._requested)
 
     def _requested(self, request: Request) -> Request:

@@ -2,7 +2,7 @@
 
 The status page authenticates the caller, and reports the caller's name and role. This module checks
 the role again. It refuses a command if the configuration section `[api]` cannot give this caller
-the reported role. `[api]` gives roles to a user, a group or a token.
+the reported role. `[api]` gives roles to users, groups and tokens.
 """
 
 import logging

@@ -50,7 +50,7 @@ class Publications:
 
     @property
     def commands(self) -> dict[str, Callable[[Request], Awaitable[Request]]]:
-        """The functions that answer commands about publishing, by command name."""
+        """A dictionary of commands about publishing and the functions that answer them."""
         return {"publish": self.publish, "clear_retained": self.clear}
 
     async def publish(self, request: Request) -> Request:

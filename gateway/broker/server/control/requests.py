@@ -67,10 +67,7 @@ class Control:
         bans: Bans,
         configuration: Callable[[], Answer],
     ) -> None:
-        """Set the dependencies.
-
-        `version_key` is a secret key for the version of a user's credentials.
-        """
+        """Set the dependencies. Versions of credentials are computed with `version_key`."""
         self._event_loop = event_loop
         self._status = status
         self._reload = reload

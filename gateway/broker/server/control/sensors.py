@@ -63,7 +63,7 @@ class SensorRequests:
 
     @property
     def commands(self) -> dict[str, Callable[[Request], Awaitable[Answer]]]:
-        """The functions that answer commands about serial ports and sensors, by command name."""
+        """A dictionary of commands about sensors and the functions that answer them."""
         return {**dict.fromkeys(COMMANDS, self._pass_on), "serial_requests": self._taken}
 
     def reload(self) -> None:

@@ -120,7 +120,7 @@ class SessionList:
 
     @property
     def commands(self) -> dict[str, Callable[[dict[str, Any]], Any | Awaitable[Any]]]:
-        """The functions that answer commands about sessions, by command name."""
+        """A dictionary of commands about sessions and the functions that answer them."""
         return {"sessions": self.listed, "session": self.shown}
 
     async def listed(self, request: dict[str, Any]) -> dict[str, Any]:

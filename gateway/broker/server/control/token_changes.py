@@ -40,7 +40,7 @@ class TokenChanges:
 
     @property
     def commands(self) -> dict[str, Callable[[Request], Awaitable[Request]]]:
-        """The functions that answer commands to change tokens, by command name."""
+        """A dictionary of commands to change tokens and the functions that answer them."""
         return {"add_token": self._add, "remove_token": self._remove}
 
     async def _add(self, request: Request) -> Request:

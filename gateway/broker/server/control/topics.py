@@ -72,7 +72,7 @@ class Topics:
     def commands(
         self,
     ) -> dict[str, Callable[[dict[str, Any]], dict[str, Any] | Awaitable[dict[str, Any]]]]:
-        """The functions that answer commands about topics, by command name."""
+        """A dictionary of commands about topics and the functions that answer them."""
         return {
             "topics": self.listed,
             **self._states.commands,

@@ -40,7 +40,7 @@ class UserChanges:
 
     @property
     def commands(self) -> dict[str, Callable[[Request], Awaitable[Request]]]:
-        """The functions that answer commands to change users, by command name."""
+        """A dictionary of commands to change users and the functions that answer them."""
         return {"set_password": self._set_password, "remove_user": self._remove_user}
 
     async def _set_password(self, request: Request) -> Request:

@@ -80,7 +80,7 @@ class FairReader:
         self._scheduled = False
 
     def forget(self, channel: Channel) -> None:
-        """Remove a closed connection and its received data from all totals."""
+        """Remove a closed connection, and subtract its unprocessed data from the total."""
         self._overloaded.discard(channel)
         self._unfinished.pop(channel, None)
         self.unread_bytes -= channel.unread_counted
