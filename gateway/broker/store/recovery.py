@@ -71,7 +71,7 @@ def recover(
     *,
     with_unsynced: bool = False,
 ) -> Recovered:
-    """Rebuild the broker's state from the tables and the journal, up to `end_sequence` if given.
+    """Rebuild the broker's state from the tables and the journal. Stop before `end_sequence`.
 
     If `with_unsynced` is True, records that were written but not committed are applied too.
     """
