@@ -1,4 +1,6 @@
-"""Validates the configuration: pydantic checks single values, and sections check combinations.
+"""Validates the configuration.
+
+Pydantic checks each value. The section classes check combinations of values.
 
 The pydantic models are generated from the section classes, so each key is defined only once. No
 other module of this package imports pydantic, so a process that only uses a configuration does not
@@ -102,8 +104,8 @@ def _made_of(tables: Mapping[str, Any], protocols: Protocols) -> Configuration:
 def _without(tables: Mapping[str, Any], places: Sequence[Location]) -> dict[str, Any]:
     """Return a copy of `tables` without the tables that contain mistakes.
 
-    `places` contains the locations of all mistakes. In a list of tables, only the tables with
-    mistakes are removed.
+    `places` contains the locations of all mistakes. From a list of tables, only the tables with a
+    mistake are removed.
     """
     wrong = {tuple(place[:2]) for place in places}
     right: dict[str, Any] = {}
@@ -131,7 +133,7 @@ def _model_of(section: type[Section]) -> type[_Model]:
 
 
 def _checked_type(written: Any) -> Any:
-    """Return the type of a key's value, with section classes replaced by their pydantic models."""
+    """Return the type `written`, with each section class replaced by its pydantic model."""
     if isinstance(written, type) and issubclass(written, Section):
         return _model_of(written)
     if get_origin(written) is Annotated:
@@ -159,9 +161,9 @@ def _framing_of(written: object, info: ValidationInfo) -> str:
 
 
 def _protocol_of(written: Mapping[str, Any], info: ValidationInfo) -> ProtocolSettings | None:
-    """Return the protocol's settings, or None if `framing` is unknown.
+    """Return the protocol's settings from the keys in `written`.
 
-    An unknown `framing` is reported separately.
+    Return None if the key `framing` is invalid. That mistake is reported separately.
     """
     protocols, port = _protocols_in(info), info.data
     if "framing" not in port:

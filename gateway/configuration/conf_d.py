@@ -42,10 +42,9 @@ class PortTable:
     """The parsed table. It is a mapping, unless the file has a mistake."""
 
     def source_of(self, within: Location) -> str:
-        """Return a phrase for messages with the file's path and a key's line number.
+        """Return the file's path and the line number of a key, for messages.
 
-        `within` is the location of the key in the table.
-        """
+        `within` is the location of the key in the table."""
         keys = [each for each in within if isinstance(each, str) and each != "protocol"]
         line = self.first_line
         if keys:

@@ -102,7 +102,7 @@ def _places(configuration: Configuration, wrong: Collection[str]) -> Iterator[st
 
 
 def _on_one_port(listeners: list[Listener]) -> Iterator[tuple[Listener, Listener]]:
-    """Yield pairs of listeners that conflict because the first one listens on all addresses."""
+    """Yield pairs of listeners with the same port, if the first one listens on all addresses."""
     on_tcp = [each for each in listeners if each.path is None]
     for first in (each for each in on_tcp if each.bind in _EVERYWHERE):
         for second in on_tcp:
@@ -112,7 +112,7 @@ def _on_one_port(listeners: list[Listener]) -> Iterator[tuple[Listener, Listener
 
 
 def collide(one: tuple[str, int], other: tuple[str, int]) -> bool:
-    """Return True if the kernel would not allow two listening sockets to be open together.
+    """Return True if the kernel would not allow two listening sockets at the same time.
 
     `one` and `other` are pairs of an address and a port.
     """

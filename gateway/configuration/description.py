@@ -151,6 +151,6 @@ def _parts_of(section: Section) -> Iterator[Section]:
 
 
 def _notes_of(written: Any) -> Iterator[Any]:
-    """Yield the annotations of a type. For an optional type, yield those of the types inside it."""
+    """Yield the metadata of an `Annotated` type, also if the type is part of a union."""
     for part in get_args(written) if get_origin(written) in (Union, UnionType) else (written,):
         yield from getattr(part, "__metadata__", ())

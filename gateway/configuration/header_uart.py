@@ -16,10 +16,10 @@ def is_header_uart(path: Path | None) -> bool:
 
 
 def warning_about(path: Path, *, root: Path = Path("/")) -> str | None:
-    """Return a warning for a person who wants to connect a sensor at `path`.
+    """Return a warning if a sensor should not be connected to the port `path`, otherwise None.
 
-    The result is None if `path` is neither a console on this machine nor the console of the SD
-    card's system. `root` is the directory that contains `dev` and `sys`.
+    A sensor cannot share a port with a console: one on this machine, or the default console of a
+    system that runs from the SD card. `root` is the directory that contains `dev` and `sys`.
     """
     try:
         consoles = (root / "sys/class/tty/console/active").read_text().split()

@@ -82,7 +82,7 @@ class Listener(Section):
 
     @property
     def is_reached_from_network(self) -> bool:
-        """True if clients on other machines can connect, possibly through a local proxy."""
+        """True if clients on other machines can connect, directly or through a local proxy."""
         return self.proxy_protocol or (self.path is None and not is_loopback(self.bind))
 
     @property

@@ -275,10 +275,10 @@ def _value_of(text: str) -> object:
 
 
 def _as_text_where_due(location: Location, value: object, text: str) -> object:
-    """Return `text` if the key is a string or a path but TOML parsed a value of another type.
+    """Return `text` if the key at `location` needs a string or a path, but `value` is neither.
 
-    Otherwise return `value`, the parsed value. For example, TOML parses the text `12345` as an
-    integer.
+    Otherwise return `value`, which was parsed from `text` as TOML. For example, TOML parses the
+    text `12345` as an integer.
     """
     if isinstance(value, str | list | dict) or len(location) == 1:
         return value

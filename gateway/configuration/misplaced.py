@@ -51,7 +51,9 @@ def near_miss_of(key: str, protocols: Protocols) -> str | None:
 
 
 def _homes_of(key: str, tables: Mapping[str, set[str]]) -> tuple[str, ...]:
-    """Return the tables that contain `key`, or an empty tuple if there are too many to list."""
+    """Return the names of the tables in which `key` is allowed.
+
+    If there are too many tables to name in a message, return an empty tuple."""
     found = tuple(table for table, keys in tables.items() if key in keys)
     return found if len(found) <= _NAMED_MAX else ()
 
@@ -81,7 +83,7 @@ def _tables_within(path: str, section: type[Section]) -> Iterator[tuple[str, set
 def sections_in(
     written_type: Any, *, is_list: bool = False
 ) -> Iterator[tuple[type[Section], bool]]:
-    """Yield each section class in a key's type, with True if the class is inside a list."""
+    """Yield each section class in a key's type, with True if the class is part of a list."""
     if isinstance(written_type, type) and issubclass(written_type, Section):
         yield written_type, is_list
     is_list = is_list or get_origin(written_type) is tuple

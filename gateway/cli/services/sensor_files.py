@@ -158,9 +158,10 @@ class _Reader:
 
 
 def _ports_of(configuration: "Configuration") -> Ports:
-    """Return the settings of the bridge's ports, including the contents of files that they name.
+    """Return the settings of the bridge's ports.
 
-    Raises ConfigurationError if one of these files cannot be used.
+    Files named in the configuration are read too. Raises ConfigurationError if one of them cannot
+    be used.
     """
     from gateway.cli.common.failures import CommandFailed
     from gateway.cli.services.bridge_settings import bridge_settings_of
@@ -173,9 +174,9 @@ def _ports_of(configuration: "Configuration") -> Ports:
 
 
 def _answering(work: Callable[Given, Result]) -> Callable[Given, Result]:
-    """Return a function that calls `work` and converts its errors to Refused.
+    """Return a function that calls `work` and converts any error to the exception Refused.
 
-    The bridge sends the code and message of Refused as its response.
+    The bridge sends the exception's code and message as its response.
     """
 
     def run(*given: Given.args, **named: Given.kwargs) -> Result:

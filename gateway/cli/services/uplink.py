@@ -70,9 +70,9 @@ def uplink(
 def own_id_of(configuration: "Configuration") -> str:
     """Return the gateway's id. For a tenant's uplink, the tenant's name is appended.
 
-    The id comes from `[gateway] id`, from systemd's credential `gateway-id`, or from the broker's
-    file. A service needs the credential, because it runs as a user who cannot read the broker's
-    file. Raises OSError if the id cannot be read.
+    The id comes from the key `[gateway] id`, from the systemd credential `gateway-id`, or from
+    the broker's file. The user account of a systemd service cannot read the broker's file, so the
+    service needs the credential. Raises OSError if the id cannot be read.
     """
     from gateway.configuration.identity import gateway_id, with_tenant
     from gateway.configuration.sections import GATEWAY_ID

@@ -33,7 +33,7 @@ def is_missing(root: Path = compiled_core.ROOT) -> bool:
 
 
 def _has_failed(folder: Path) -> bool:
-    """Return True if an earlier attempt to compile the sources for `folder` failed."""
+    """Return True if an earlier attempt to compile the core into `folder` failed."""
     return folder.with_suffix(".failed").exists()
 
 
@@ -43,9 +43,9 @@ def log_in(root: Path) -> Path:
 
 
 async def build_until(stop: asyncio.Event, say: Say) -> None:
-    """Compile the core if it is missing, and wait until `stop` is set.
+    """Compile the core in the background if necessary, and wait until `stop` is set.
 
-    When `stop` is set, a compiler that is still running is stopped.
+    A compiler that is still running is then stopped. `say` is called with the result.
     """
     builder = asyncio.create_task(build_in_background(say)) if is_missing() else None
     await stop.wait()

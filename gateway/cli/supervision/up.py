@@ -114,11 +114,10 @@ def environment_of(
 ) -> dict[str, str]:
     """Return the environment variables for the child processes.
 
-    The result contains the variables in `around`, which is the environment of this process, and
-    variables for the command line options. Unless `as_services` is True, it also contains variables
-    for development. `read` is the configuration that the children would read without added
-    variables. A setting that has the same value in `read` gets no variable, because a variable
-    would hide later changes in the file.
+    These are the variables in `around` (the environment of this process) and variables for the
+    command line options. Variables for development are added unless `as_services` is True. `read`
+    is the configuration that the children would read without added variables. No variable is added
+    for a value that is the same in `read`, because it would hide later changes in the file.
     """
     from gateway.configuration.description import table_of
 
@@ -246,7 +245,7 @@ def _print_overview(configuration: "Configuration") -> None:
 def subscribing_command(configuration: "Configuration") -> str | None:
     """Return a shell command that subscribes to the readings.
 
-    The command connects to a listener that needs no password if there is one.
+    If possible, the command connects to a listener that needs no password.
     Return None if no listener accepts plain MQTT over TCP.
     """
     if not configuration.reaches_broker:

@@ -149,7 +149,7 @@ def vacuum(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count the files.")] = False,
     tables: TablesOptions,
 ) -> int:  # fmt: skip
-    """Delete files that the tables have not used for some days (--keep-days).
+    """Delete files that only table versions older than --keep-days use.
 
     Examples:
 

@@ -119,7 +119,7 @@ def _line(result: dict[str, Any]) -> str:
 
 
 def _progress(written: int, count: int) -> None:
-    """Show the progress on a terminal: `written` of `count` gateways have their pages.
+    """Show on a terminal that the pages of `written` out of `count` gateways are written.
 
     Nothing is shown if there are only a few gateways.
     """

@@ -203,7 +203,9 @@ def _write(
     json_file: Path | None,
     plot_file: Path | None,
 ) -> None:
-    """Write the result to the requested files. Raises OSError if a file cannot be written."""
+    """Write the result to the requested files: `answer` as JSON, and `result` as an SVG plot.
+
+    Raises OSError if a file cannot be written."""
     import json
 
     from gateway.cli.tools.bench_table import title_of
