@@ -1,8 +1,7 @@
 """Entry point of the command line. Runs a subcommand and reports a failure in one line.
 
-The command line and configuration of a service are processed in a child process. The processing
-takes 15 MB of memory, which the service itself does not need (docs/decisions/0075-*.md). Meanwhile,
-this process imports the modules of the service.
+A service's command line and configuration are parsed in a child process. Parsing takes 15 MB of
+memory, which the service itself does not need (docs/decisions/0075-*.md).
 """
 
 import os

@@ -41,7 +41,7 @@ def add(
     """Create a token and print it.
 
     The token is the last line of the output. It cannot be shown again, because
-    the file stores only its hash. The status page accepts it within a second.
+    only its hash is stored. The status page accepts a new token within a second.
 
     Examples:
 

@@ -139,16 +139,16 @@ class Authority:
         """Create the gateway's certificate if none exists. Return True if this call created it.
 
         `names` are host names and addresses of the gateway. The first becomes the common name in
-        the certificate. The certificate is valid for `days`.
+        the certificate, which is valid for the given number of days.
         """
         wanted = list(names)
         alternatives = "subjectAltName = " + ", ".join(map(_alternative_of, wanted))
         return self._issue(self.server, wanted[0], "serverAuth", alternatives, days)
 
     def issue_client(self, name: str, days: int) -> bool:
-        """Create a client's certificate, valid for `days`, if it does not exist.
+        """Create a certificate for the client `name`, unless the client already has one.
 
-        Return True if this call created it.
+        `days` is its period of validity. Return True if this call created the certificate.
         """
         return self._issue(self.client(name), name, "clientAuth", "", days)
 

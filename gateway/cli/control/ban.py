@@ -171,10 +171,10 @@ def _is_about(kind: str, value: str, client_id: str, username: str | None, host:
     Args:
         kind: what is banned: `client`, `user` or `address`.
         value: the banned client id, user or address.
-        client_id: client id of the bridge or uplink. Some connections append a dash and 8 digits.
-        username: user name of the bridge or uplink at the broker, or None.
-        host: address of the broker. The bridge or uplink connects from the same address, because
-            it runs on the same machine.
+        client_id: the client's id. The client may append a dash and 8 digits when it connects.
+        username: the client's user name at the broker, or None.
+        host: address of the broker. The client connects from the same address, because it runs
+            on the same machine.
     """
     from gateway.process.control.own_clients import is_in_network
 

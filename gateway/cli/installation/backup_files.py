@@ -19,7 +19,7 @@ CREDENTIALS: Final = "upload*.env"
 
 @dataclass(frozen=True, slots=True)
 class BackupFiles:
-    """The files to back up, and in `excluded` the configured files that a backup omits."""
+    """The files to back up. `excluded` are files in the configuration that are not backed up."""
 
     named: tuple["Named", ...]
     excluded: tuple[Path, ...]

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 def mistakes_in_own_users(configuration: "Configuration", users: "PasswordFile") -> Iterator[str]:
     """Yield each reason why the broker would reject the gateway's bridge or uplink.
 
-    Nothing is reported if users can also log in through a database or with tokens, because the
-    names of these users are not known in advance. The bridge is not checked if no serial port is
-    configured. It is not checked for a tenant either, because a tenant has no bridge.
+    Nothing is checked if users can also come from a database or from tokens, because those users
+    are unknown before they log in. The bridge is not checked if no serial port is configured, and
+    a tenant has no bridge.
     """
     if configuration.access.sources != ("password_file",):
         return

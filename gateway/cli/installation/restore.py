@@ -59,9 +59,9 @@ def restore(
     the data directory. A replaced file is kept next to the new one, as
     NAME.before-TIME. If you are root, owners and modes are restored too.
 
-    For a backup of another gateway, add --identity if this gateway takes its
-    place, or --no-identity to use only its configuration and users. Two
-    gateways must never run with the same identity.
+    To restore a backup of another gateway, use --identity to take that
+    gateway's place, or --no-identity to use only its configuration and users.
+    Two gateways with the same identity must never run.
 
     --data also restores messages, readings and events, as they were at the time
     of the backup. Messages delivered since then are delivered again, and

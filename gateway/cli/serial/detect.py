@@ -34,9 +34,9 @@ def print_guess(best: Guess, table: str) -> None:
 def guesses_on(settings: PortSettings, seconds: float, lines: Sequence[Line] | None) -> list[Guess]:
     """Listen to a port, and return guesses about its protocol.
 
-    Each of the line settings in `lines` is tried for `seconds`, until a guess is nearly certain. If
-    `lines` is None, only the port's own line settings are tried. Raises CommandFailed if the port
-    fails.
+    Each of the line settings in `lines` is tried for `seconds` seconds, until a guess is almost
+    certain. If `lines` is None, only the port's own line settings are tried. Raises CommandFailed
+    if the port fails.
     """
     found: list[Guess] = []
 

@@ -24,9 +24,9 @@ OVERHEARD = "modbus"
 class Watched:
     """A port to watch, and the protocol that decodes its data.
 
-    If `overhears` is True, the program sends no requests and only decodes the requests and
-    responses of other programs. `protocol` is None if the data is not decoded. It is also None if
-    the program overhears a port that the configuration does not list.
+    If `overhears` is True, no requests are sent, and the requests and responses of other programs
+    are shown. `protocol` is None if the data is not decoded, or if the port is overheard but is
+    not in the configuration.
     """
 
     port: "PortSettings"

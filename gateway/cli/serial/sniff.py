@@ -105,7 +105,7 @@ class AskedRows:
             self._show(data, "!! unasked, or late")
 
     def ended(self, outcome: Outcome, request: Request, link: Link) -> None:
-        """Print a response with its decoded values, or with the reason why there are none."""
+        """Print the response to a request, with the decoded values or the reason for a failure."""
         if isinstance(outcome, Frame):
             self.frames += 1
             text = text_of(outcome, self._units)

@@ -73,7 +73,7 @@ def sample_rows(frame: "Frame") -> Iterator[str]:
 
 
 def devices_found(configuration: "Path | None") -> Iterator[dict[str, Any]]:
-    """Yield each Modbus device that has a description.
+    """Yield a summary of each Modbus device that the gateway has a description for.
 
     Raises CommandFailed if a description is invalid.
     """

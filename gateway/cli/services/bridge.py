@@ -55,11 +55,11 @@ def bridge(
 
 
 def _described_as(settings: "BridgeSettings", configuration: "Configuration") -> "BridgeSettings":
-    """Return the bridge's settings with added values for Home Assistant's device descriptions.
+    """Return the bridge's settings, with values added for Home Assistant's device descriptions.
 
-    The added values are the gateway id, the topics for availability and problems, and the status
-    page's URL. Without availability topics, Home Assistant would keep showing the last value of a
-    device that no longer responds.
+    These are the gateway id, the topics for availability and problems, and the status page's URL.
+    Without an availability topic, Home Assistant would keep showing the last value of a device
+    that no longer responds.
     """
     from gateway.configuration.whole import GATEWAY_TOPIC
 

@@ -1,7 +1,7 @@
 """The status page's certificate, read and checked in the same way as the broker's certificates.
 
-The page's process imports this module. The module is separate so that this process does not load
-the modules that parse the command line.
+This code is in its own module so that the page's process can import it without also loading the
+modules that parse the command line.
 """
 
 from functools import partial
