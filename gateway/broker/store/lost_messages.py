@@ -82,11 +82,11 @@ def lost_messages(connection: sqlite3.Connection, recovered: Recovered) -> list[
 
 
 def _loss_at_end(recovered: Recovered) -> str:
-    """Return a log sentence that counts the messages lost with the end of the journal.
+    """Return a log sentence with the number of messages lost because the journal's end is lost.
 
-    The count is an upper limit, because each lost message accounts for at least one lost event. It
-    includes QoS 2 messages that are waiting for a PUBREL. If the PUBREL is among the lost events,
-    the publisher will not repeat the message.
+    The number is an upper limit, because each lost message accounts for at least one lost event.
+    QoS 2 messages that are waiting for a PUBREL are counted, because the PUBREL can be among the
+    lost events. In that case, the publisher does not send the message again.
     """
     journal, sessions = recovered.journal, recovered.state.numbers.values()
     held = sum(len(session.inbound) for session in sessions)

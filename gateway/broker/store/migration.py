@@ -116,7 +116,8 @@ def _move_journal(connection: sqlite3.Connection, data_dir: Path, *, is_first: b
 def _blobs(connection: sqlite3.Connection, *, is_first: bool) -> Iterator[tuple[int, bytes]]:
     """Yield the first sequence number and the blob of each row in the journal's table.
 
-    If `is_first` is True, the blobs have format 1. Undamaged blobs are then converted to format 2.
+    If `is_first` is True, the blobs have format 1, and those that are not damaged are converted to
+    format 2.
     """
     for sequence, blob in connection.execute(
         "SELECT sequence, blob FROM journal ORDER BY sequence"
@@ -130,8 +131,8 @@ def _files(
 ) -> Iterator[tuple[int, list[bytes]]]:
     """Divide blobs among new journal files.
 
-    `first` is the first blob with its sequence number, and `blobs` are all later blobs. Yield the
-    first sequence number and the blobs for each file.
+    `first` is the first blob, and `blobs` are the other blobs, each with its first sequence number.
+    Yield the first sequence number and the blobs of each file.
     """
     sequence, frames = first[0], [first[1]]
     size_bytes = len(first[1])

@@ -206,10 +206,10 @@ class StoreOpening:
     def _record_gaps(self, recovered: Recovered) -> None:
         """Store the ranges of events that could not be read.
 
-        Later starts do not apply these events, even if they can then be read. If the end of the
-        journal is unreadable, one sequence number is skipped per unreadable byte. This is enough,
-        because an event takes at least one byte. Files that are not part of the journal are moved
-        aside.
+        These events are never applied, even if they are readable at a later start. If the end of
+        the journal is unreadable, one sequence number is skipped for each unreadable byte. This is
+        enough, because an event takes at least one byte. Files in the
+        journal's folder that are not part of the recovered journal are moved aside.
         """
         journal = recovered.journal
         if journal.unread_end_bytes:

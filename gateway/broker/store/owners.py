@@ -39,10 +39,9 @@ def mark(state: State, value: str | None) -> None:
 
 
 def resolve_all(connection: sqlite3.Connection, state: State) -> None:
-    """Replace the value `ALL` in the table `meta` with the number of the next new session.
+    """Replace the value `ALL` of the row in `meta`, if present, with the next session's number.
 
-    Sessions with this number or a higher one have a known owner. Do nothing if the table has
-    another value. Raises sqlite3.Error on failure.
+    The owners of this session and of all later sessions are known. Raises sqlite3.Error on failure.
     """
     connection.execute(
         "UPDATE meta SET value = ? WHERE key = ? AND value = ?",

@@ -80,7 +80,7 @@ class RowWriter:
 
 
 def chunks_of(rows: Iterable[tuple[Item, Message | None]]) -> Iterator[list[Item]]:
-    """Yield `rows` in chunks, each small enough to be written in a short time."""
+    """Yield `rows` in chunks. The caller can check the elapsed time after writing each chunk."""
     chunk: list[Item] = []
     size_bytes = 0
     for row, message in rows:

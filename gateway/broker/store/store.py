@@ -128,7 +128,7 @@ class Store:
     def write_ahead(self) -> None:
         """Write the current batch without fsync, so that it is not lost if the process is killed.
 
-        `fsync_commit` makes the batch durable later, if necessary in another file or the reserve.
+        `fsync_commit` makes the batch durable later. It may write the batch to another file then.
         """
         if self._pending is not None:
             self.journal.write_ahead(self._pending[1])
@@ -150,7 +150,7 @@ class Store:
 
         Raises:
             NoRoom: if the disk is full. The batch is still pending, so call again.
-            OSError: if the state on disk is uncertain, so that the process has to end.
+            OSError: if the state on disk is uncertain. The process must then exit.
         """
         began = time.monotonic()
         if self._pending is not None:
@@ -162,9 +162,9 @@ class Store:
         return time.monotonic() - began
 
     def note_end(self) -> None:
-        """Record the journal's end, after the packets of a commit are released.
+        """Record the position of the journal's end in a separate file.
 
-        Until then, the record states the previous end. Raises OSError on failure.
+        Called after the packets that waited for a commit are released. Raises OSError on failure.
         """
         if self._unnoted is not None:
             self._end_record.note(*self._unnoted)
@@ -188,7 +188,7 @@ class Store:
 
     @property
     def written_to(self) -> int:
-        """First sequence number whose changes have not been written to the tables."""
+        """The checkpoint rows contain all changes before this sequence number."""
         return self._checkpoints.written_to
 
     def resume_checkpoint(self) -> None:
@@ -209,15 +209,15 @@ class Store:
         return self._checkpoints.has_rows
 
     def commit_rows(self) -> None:
-        """Commit checkpoint rows. This call blocks. The batch prepared with them must be durable.
+        """Commit the checkpoint rows, whose batch must already be durable. This call blocks.
 
         Raises:
-            sqlite3.Error: the state on disk is uncertain, so the process has to end.
+            sqlite3.Error: the state on disk is uncertain. The process must then exit.
         """
         self._checkpoints.commit_rows()
 
     def rows_committed(self) -> set[Session] | None:
-        """Process the result of `commit_rows`, as `CheckpointSchedule.rows_committed` describes."""
+        """Process the result of `commit_rows`. See `CheckpointSchedule.rows_committed`."""
         return self._checkpoints.rows_committed()
 
     def finish_checkpoint(self) -> int:
@@ -287,7 +287,7 @@ class Store:
     # -- closing
 
     def close(self, *, clean: bool) -> None:
-        """Close the store. Set `clean` to True only if all data has been committed."""
+        """Close the store. If `clean` is True, record that the next start needs no repair."""
         self._files.close()
         self.journal.close()
         if clean:

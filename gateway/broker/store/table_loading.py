@@ -97,9 +97,8 @@ def _load_outbound(connection: sqlite3.Connection, state: State) -> None:
 def _load_queues(state: State) -> None:
     """Set the position and length of each session's queue on disk.
 
-    The first rows of a queue can be missing, because their deliveries were completed before the
-    checkpoint wrote them. In this case, later records in the journal remove these positions from
-    the queue.
+    Some positions at the start of a queue can have no row, because their deliveries were completed
+    before the checkpoint wrote its rows. Later records in the journal remove these positions.
     """
     for session in state.sessions.values():
         session.stored_first = session.first_position
