@@ -19,7 +19,7 @@ CREDENTIALS: Final = "upload*.env"
 
 @dataclass(frozen=True, slots=True)
 class BackupFiles:
-    """The files to back up. `excluded` are files in the configuration that are not backed up."""
+    """The files to back up. `excluded` files need no backup, because each start creates them."""
 
     named: tuple["Named", ...]
     excluded: tuple[Path, ...]
