@@ -197,7 +197,7 @@ def _excess_of(counted: list[Item], bytes_max: int, files_max: int) -> tuple[int
 
 
 def _beyond(counted: list[Item], bytes_max: int, files_max: int) -> dict[Item, None]:
-    """Return the items to remove, so that the remaining items are within the limits.
+    """Return the items that must be removed to comply with the limits.
 
     `counted` contains all items to which the limits apply, in the order of removal.
     """

@@ -121,7 +121,9 @@ class Inventory:
 
 
 def _without(whole: Subfolder, files: list[SegmentFile]) -> Subfolder:
-    """Return the totals of a subfolder (`whole`) without its oldest segments (`files`)."""
+    """Return the totals of a subfolder after subtracting some of its segments.
+
+    `whole` contains the totals of all segments. `files` are the oldest ones, which are subtracted."""
     if not files:
         return whole
     return replace(

@@ -84,9 +84,9 @@ class Group:
 
 
 class Readiness(IntEnum):
-    """Readiness of a shared subscription's member to receive a message now.
+    """Ranks members of a shared subscription by their readiness to receive a message now.
 
-    A member with a higher value is preferred.
+    The member with the highest value is preferred.
     """
 
     NEVER = 0
@@ -160,7 +160,7 @@ class Route:
     def matched(self) -> int:
         """Return the number of matching sessions and groups.
 
-        Sessions that the access rules do not allow to receive the message are counted too.
+        Sessions for which the access rules deny the message are counted too.
         """
         return self.count() + len(self.refused_targets)
 

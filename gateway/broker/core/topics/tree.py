@@ -108,7 +108,9 @@ class TopicTree:
                 self.subscribe(session, subscription)
 
     def _group_name_of(self, session: Session, subscription: Subscription) -> str:
-        """Return the name of a subscription's group, followed by the result of `scope_of`."""
+        """Return the name of a subscription's group, or "" if the subscription is not shared.
+
+        The suffix from `scope_of` is appended, so that users can have separate groups."""
         name, _ = split_shared(subscription.topic_filter)
         if not name or self.scope_of is None:
             return name

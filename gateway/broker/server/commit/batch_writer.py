@@ -162,9 +162,10 @@ class BatchWriter:
         return batch
 
     def _hand_over(self) -> None:
-        """Load the messages of ended sessions, and pass the messages on to other sessions.
+        """Pass messages of ended sessions to other members of their shared subscriptions.
 
-        The end of a session and the transfer of its messages are recorded in the current batch.
+        These messages are loaded from disk. The end of a session and the transfer of its messages
+        are recorded in the same batch.
         """
         for request in self.broker.effects.take_hand_overs():
             contents, deliveries, _ = self.store.load_page(

@@ -33,7 +33,7 @@ class Committer:
         wall_clock: WallClock,
         outcomes: Outcomes[StoreFailed],
     ) -> None:
-        """Set the dependencies. `outcomes.failed` is called if an error must end the process."""
+        """Set the dependencies. `outcomes.failed` is called after an error that must end the process."""
         self.broker = broker
         self.store = store
         self.limits = limits
@@ -66,8 +66,8 @@ class Committer:
     def tick(self) -> None:
         """Commit new records, or schedule their commit.
 
-        Call this method whenever the broker core has new records. It writes all records that no
-        client is waiting for, but may sync them later.
+        Call this method whenever the broker core has new records. Records that no client is
+        waiting for are written immediately, but may be synced later.
         """
         if self.writer.is_stopped:
             return
@@ -91,7 +91,7 @@ class Committer:
         """Write the records that no client is waiting for, without syncing them.
 
         Written records survive if the process is killed. They are synced later, with their batch.
-        After this call, packets that reveal these records to a client may be sent.
+        After this call, packets that depend on these records may be sent.
         """
         if self.broker.batch.lazy and not self.writer.is_stopped:
             self.writer.write_part()

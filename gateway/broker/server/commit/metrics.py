@@ -37,7 +37,7 @@ class CommitMetrics:
         self._longest[0] = max(self._longest[0], seconds)
 
     def advance(self, now: float) -> None:
-        """Discard maximum durations from more than an hour ago.
+        """Discard the durations of commits that were measured more than an hour ago.
 
         `now` is monotonic time in seconds.
         """

@@ -1,8 +1,8 @@
 """Requests to change the host name, the network or the version of the system on the SD card.
 
-The broker is not allowed to change the machine. It writes a request, one JSON object, into the
-directory `card-requests`, which exists only on the card. A path unit of systemd starts the card's
-program, which checks the request again and carries it out
+The broker is not allowed to change the machine. It writes each request as a JSON object into the
+directory `card-requests`, which exists only if the gateway runs from the SD card. A systemd path
+unit then starts a program, which checks the request again and carries it out
 (image/device/oncegate_device/network.py).
 """
 
@@ -32,7 +32,9 @@ Request = dict[str, Any]
 
 
 class CardRequests:
-    """Passes administrators' requests to the card's program. Use it from only one event loop."""
+    """Passes requests from administrators to the program that changes the SD card's system.
+
+    Use an instance from only one event loop."""
 
     def __init__(self, authentications: Authentications) -> None:
         """Set the dependencies. `authentications` checks the administrators' passwords."""
@@ -54,7 +56,7 @@ class CardRequests:
     async def _change_network(self, request: Request) -> Request:
         """Write a request to change the host name and the network settings.
 
-        Raises Refused if a value cannot be used, or the administrator's own password is wrong.
+        Raises Refused if a value cannot be used, or if the administrator's password is wrong.
         """
         directory = self._directory_for("change_network")
         try:
@@ -68,7 +70,7 @@ class CardRequests:
     async def _install_update(self, request: Request) -> Request:
         """Write a request to install the update bundle at the address `source`.
 
-        Raises Refused if the address cannot be used, or the administrator's own password is wrong.
+        Raises Refused if the address cannot be used, or if the administrator's password is wrong.
         """
         directory = self._directory_for("install_update")
         source = text_of(request, "source")
@@ -78,9 +80,9 @@ class CardRequests:
             return _written(directory, "install_update", {"source": source})
 
     async def _go_back(self, request: Request) -> Request:
-        """Write a request to boot the version in the other boot slot at the next restart.
+        """Write a request to boot from the card's inactive slot at the next restart.
 
-        Raises Refused if the administrator's own password is wrong.
+        Raises Refused if the administrator's password is wrong.
         """
         directory = self._directory_for("go_back")
         async with self._changes.turn(request):
@@ -89,14 +91,16 @@ class CardRequests:
     def _written_empty(self, request: Request) -> Request:
         """Write a request that has no arguments.
 
-        No password is needed. The request only keeps or undoes a network change, which an
-        administrator has already confirmed with the password.
+        No password is needed, because the request only makes a network change permanent or undoes
+        it. An administrator has already confirmed the change with a password.
         """
         name = str(request["command"])
         return _written(self._directory_for(name), name, {})
 
     def _directory_for(self, name: str) -> Path:
-        """Return the directory of requests. Raises Refused if this is not the card's system."""
+        """Return the directory for requests.
+
+        Raises Refused if the gateway does not run from the SD card."""
         if self.directory is None or not self.directory.is_dir():
             raise Refused(
                 "not_a_card", f"{name} is possible only where the gateway runs from the SD card"
