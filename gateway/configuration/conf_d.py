@@ -44,7 +44,8 @@ class PortTable:
     def source_of(self, within: Location) -> str:
         """Return the file's path and the line number of a key, for messages.
 
-        `within` is the location of the key in the table."""
+        `within` is the location of the key in the table.
+        """
         keys = [each for each in within if isinstance(each, str) and each != "protocol"]
         line = self.first_line
         if keys:

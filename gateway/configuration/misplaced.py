@@ -53,7 +53,8 @@ def near_miss_of(key: str, protocols: Protocols) -> str | None:
 def _homes_of(key: str, tables: Mapping[str, set[str]]) -> tuple[str, ...]:
     """Return the names of the tables in which `key` is allowed.
 
-    If there are too many tables to name in a message, return an empty tuple."""
+    If there are too many tables to name in a message, return an empty tuple.
+    """
     found = tuple(table for table, keys in tables.items() if key in keys)
     return found if len(found) <= _NAMED_MAX else ()
 

@@ -123,7 +123,8 @@ class Inventory:
 def _without(whole: Subfolder, files: list[SegmentFile]) -> Subfolder:
     """Return the totals of a subfolder after subtracting some of its segments.
 
-    `whole` contains the totals of all segments. `files` are the oldest ones, which are subtracted."""
+    `whole` contains the totals of all segments. `files` are the oldest, which are subtracted.
+    """
     if not files:
         return whole
     return replace(

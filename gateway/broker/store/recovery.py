@@ -71,10 +71,9 @@ def recover(
     *,
     with_unsynced: bool = False,
 ) -> Recovered:
-    """Rebuild the broker's state from the tables and the journal.
+    """Rebuild the state from the tables and the journal's events before `end_sequence` (if given).
 
-    If `end_sequence` is given, only events with lower sequence numbers are applied. If
-    `with_unsynced` is True, records that were written but not committed are applied too.
+    If `with_unsynced` is True, records that were written but not committed are applied too.
     """
     state = State(logged_filters)
     meta = dict(connection.execute("SELECT key, value FROM meta").fetchall())

@@ -151,7 +151,8 @@ def _mistakes_in_files(configuration: "Configuration") -> Iterator[str]:
 def _mistakes_in_sources(configuration: "Configuration") -> Iterator[str]:
     """Check each source of users except the password file, such as a database.
 
-    Yield a message if a source cannot be used."""
+    Yield a message if a source cannot be used.
+    """
     from gateway.broker.access.errors import AccessFileError
     from gateway.broker.server.starting import other_sources_of
 

@@ -205,7 +205,8 @@ def _write(
 ) -> None:
     """Write the result to the requested files: `answer` as JSON, and `result` as an SVG plot.
 
-    Raises OSError if a file cannot be written."""
+    Raises OSError if a file cannot be written.
+    """
     import json
 
     from gateway.cli.tools.bench_table import title_of

@@ -108,9 +108,7 @@ class TopicTree:
                 self.subscribe(session, subscription)
 
     def _group_name_of(self, session: Session, subscription: Subscription) -> str:
-        """Return the name of a subscription's group, or "" if the subscription is not shared.
-
-        The suffix from `scope_of` is appended, so that users can have separate groups."""
+        """Return the group name with the suffix from `scope_of`, or "" if there is no group."""
         name, _ = split_shared(subscription.topic_filter)
         if not name or self.scope_of is None:
             return name

@@ -33,7 +33,7 @@ class Committer:
         wall_clock: WallClock,
         outcomes: Outcomes[StoreFailed],
     ) -> None:
-        """Set the dependencies. `outcomes.failed` is called after an error that must end the process."""
+        """Set the dependencies. `outcomes.failed` is called after a fatal error."""
         self.broker = broker
         self.store = store
         self.limits = limits

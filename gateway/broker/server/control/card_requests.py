@@ -34,7 +34,8 @@ Request = dict[str, Any]
 class CardRequests:
     """Passes requests from administrators to the program that changes the SD card's system.
 
-    Use an instance from only one event loop."""
+    Use an instance from only one event loop.
+    """
 
     def __init__(self, authentications: Authentications) -> None:
         """Set the dependencies. `authentications` checks the administrators' passwords."""
@@ -100,7 +101,8 @@ class CardRequests:
     def _directory_for(self, name: str) -> Path:
         """Return the directory for requests.
 
-        Raises Refused if the gateway does not run from the SD card."""
+        Raises Refused if the gateway does not run from the SD card.
+        """
         if self.directory is None or not self.directory.is_dir():
             raise Refused(
                 "not_a_card", f"{name} is possible only where the gateway runs from the SD card"
