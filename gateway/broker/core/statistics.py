@@ -90,7 +90,7 @@ class Statistics:
             self.notices_dropped += 1
 
     def count_error(self, reason: str, count: int = 1) -> None:
-        """Count an error of a client, or a reached limit, under the name `reason`."""
+        """Add `count` to the error counter `reason`. Reaching a limit counts as an error too."""
         self.errors[reason] = self.errors.get(reason, 0) + count
 
     def deny(self, reason: str, session: Session, topic: str) -> None:

@@ -75,8 +75,8 @@ class Timers:
     def take_due(self, now: float, order_max: int) -> Timer | None:
         """Remove and return the timer that is due first, or return None if no timer is due.
 
-        Also return None if this timer was added too recently, so that its `order` is above
-        `order_max`.
+        Newer timers have a higher `order`. If the first timer's `order` is above `order_max`,
+        return None too.
         """
         if not self.heap:
             return None

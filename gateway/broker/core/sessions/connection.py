@@ -26,10 +26,7 @@ class ConnectionState(Enum):
 
 
 class DeferredPackets:
-    """Deferred PUBLISH packets of one connection.
-
-    The packets wait until there is room for their messages.
-    """
+    """Deferred PUBLISH packets of a connection, kept until there is room for their messages."""
 
     def __init__(self) -> None:
         self.packets: list[Publish] = []

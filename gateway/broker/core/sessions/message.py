@@ -54,7 +54,10 @@ and its entry among the retained messages. Measured with the compiled core: 460.
 
 
 def retained_bytes_of(topic: str, size_bytes: int) -> int:
-    """Return the memory size of a retained message whose `Message.size_bytes` is `size_bytes`."""
+    """Return the memory that a retained message takes, in bytes.
+
+    `size_bytes` is the result of `Message.size_bytes`.
+    """
     return MESSAGE_BYTES + text_bytes_of(topic) + size_bytes
 
 

@@ -2,8 +2,8 @@
 
 Several clients are counted together if they have the same user, address or listener. The bytes that
 a user adds to the journal are also limited per day. When a client exceeds a limit, the broker
-pauses reading from the client. Usage is counted per read and not per packet. The pause lasts until
-the client could have sent the same amount at the allowed rate.
+pauses reading from the client for as long as the allowed rate requires. Usage is counted once for
+each read, not for each packet.
 """
 
 from typing import Final
@@ -91,9 +91,9 @@ class Meter:
         self.limit = self._prefix + (JOURNAL_BYTES if is_journal else self._rate) + self._suffix
 
     def wants_line(self, now: float) -> bool:
-        """Return True if another log line about this meter is due.
+        """Return True if it is time to log another line about this meter.
 
-        If so, the line counts as logged at `now`.
+        The caller must then log the line, because the method records `now` as the time of logging.
         """
         if now < self._next_line_at:
             return False

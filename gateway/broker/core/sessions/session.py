@@ -24,7 +24,7 @@ NO_GROUPS: Final[frozenset[str]] = frozenset()
 
 
 class Pace:
-    """Measurement of how fast a client empties its queue while the queue slows publishers."""
+    """Measures how fast a client empties its queue. Used while the long queue slows publishers."""
 
     def __init__(self) -> None:
         self.since = NO_TIMER
@@ -228,7 +228,7 @@ class Session:
             owner.queued_bytes += size_bytes
 
     def front(self) -> Delivery | None:
-        """Return the next delivery, or None if the queue is empty or only on disk."""
+        """Return the next delivery, or None if the queue is empty or its front is only on disk."""
         if not self.waiting and not self.stored_count and self.recent:
             self.waiting, self.recent = self.recent, self.waiting
         return self.waiting[0] if self.waiting else None

@@ -53,8 +53,8 @@ class Share:
     def meters(self, now: float) -> tuple[Meter, ...]:
         """Return the meters that limit a new connection.
 
-        The first meter counts only this connection. The second meter counts all connections that
-        share the limits. A meter is left out if its rates are unlimited.
+        There is one meter for this connection alone, and one for all connections that share the
+        limits. A meter is left out if its rates are unlimited.
         """
         found: tuple[Meter, ...] = ()
         if self.client_packet_rate or self.client_byte_rate:

@@ -2,10 +2,10 @@
 
 The tree tracks its memory size. Most levels have a single child, and need no dictionary.
 
-A lookup visits the levels that the topic names, and the levels below a `+`. Two levels have the
-same *pattern* if they are at the same depth and have `+` at the same positions above them. A topic
-matches at most one level of each pattern. Therefore, a limit on the number of patterns also limits
-the time for a lookup.
+To look up a topic, the tree is searched level by level. At each level, the search follows both the
+name in the topic and `+`. Two levels have the same *pattern* if they are at the same depth, with
+`+` at the same positions above them. A topic matches at most one level of each pattern. Therefore,
+a limit on the number of patterns also limits the time for a lookup.
 """
 
 from typing import Final

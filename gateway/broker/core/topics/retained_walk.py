@@ -1,8 +1,8 @@
 """Search for the retained messages that match a filter, in steps of limited length.
 
 The search is divided into steps because a filter can match all retained messages. The tree may
-change between two steps. A level that has been removed since the last step is empty. A message that
-has been retained since the last step has also been delivered as a normal message.
+change between two steps. A level that was removed in the meantime is empty. A message that was
+retained in the meantime may be missed, but the subscriber has also received it as a normal message.
 """
 
 from typing import Final
@@ -15,7 +15,7 @@ BELOW: Final = -1
 
 
 class _Siblings:
-    """Levels to be visited, all at the same depth of the filter."""
+    """Topic levels at the same depth that have not been visited yet."""
 
     def __init__(self, nodes: list[Node], depth: int) -> None:
         self.nodes = nodes
@@ -75,7 +75,10 @@ class RetainedWalk:
 
 
 def _visible(node: Node, depth: int) -> list[Node]:
-    """Return the child levels that a wildcard matches, without `$` topics [MQTT-4.7.2-1]."""
+    """Return the child levels that a wildcard matches.
+
+    At the root (depth 0), names that begin with `$` do not match [MQTT-4.7.2-1].
+    """
     if depth:
         return node.below()
     return [child for child in node.below() if not child.name.startswith("$")]

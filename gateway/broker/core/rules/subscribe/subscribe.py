@@ -49,8 +49,8 @@ def continue_subscribe(
     """Process the next slice (about a millisecond) of a connection's pending SUBSCRIBE, if any.
 
     Retained messages for a persistent session are queued in the same batch as the SUBACK, or in an
-    earlier batch. If there are too many for one slice, some PUBLISH packets are sent before the
-    SUBACK, as section 3.8.4 permits.
+    earlier batch. If one slice is not enough for all of them, some are sent before the SUBACK, as
+    section 3.8.4 permits.
     """
     pending = core.pending_subscribes.get(connection)
     if pending is None:
