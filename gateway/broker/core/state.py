@@ -70,7 +70,7 @@ class State:
             self.changes.sessions.add(session)
 
     def expiry_changed(self, session: Session, expiry_seconds: int) -> None:
-        """Set the new session expiry interval from a client's DISCONNECT."""
+        """Change the session expiry interval, as requested in a client's DISCONNECT."""
         session.expiry_seconds = expiry_seconds
         if session.persistent:
             self.changes.sessions.add(session)
@@ -282,7 +282,7 @@ class State:
         return self.retained_totals.memory_bytes + self.tree.topics.size_bytes
 
     def will_set(self, session: Session, will: Will) -> None:
-        """Set the will of a connection. A clean session's will survives a restart too."""
+        """Set the will of a connection. The will of a clean session is stored on disk too."""
         if session.will is not None:
             self.wills_bytes -= session.will.memory_bytes()
         session.will = will

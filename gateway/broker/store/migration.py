@@ -85,10 +85,10 @@ def _has_journal(connection: sqlite3.Connection) -> bool:
 
 
 def _move_journal(connection: sqlite3.Connection, data_dir: Path, *, is_first: bool) -> str:
-    """Write the rows of the journal's table to files, unless there are files already.
+    """Write the rows of the journal's table to files, unless journal files exist already.
 
-    Return "drop" if the caller may drop the table. Return "leave" if the existing files contain
-    other events. In this case, the caller must rename the table instead.
+    Return "drop" if the caller may drop the table. Return "leave" if the existing files do not
+    contain the table's events. The caller must then rename the table instead of dropping it.
     """
     blobs = _blobs(connection, is_first=is_first)
     first = next(blobs, None)

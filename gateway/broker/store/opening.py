@@ -172,8 +172,8 @@ class StoreOpening:
     def _make_wal_room(self) -> None:
         """Allocate disk blocks to the WAL in advance, for checkpoints on a full disk.
 
-        SQLite treats zeros after its frames as the end of the WAL, and does not shorten the file
-        while the database is open.
+        SQLite accepts a WAL that ends with zeros, and does not shorten the file while the database
+        is open.
         """
         try:
             with self.path.with_name(self.path.name + "-wal").open("r+b") as wal:
@@ -208,8 +208,8 @@ class StoreOpening:
 
         These events are never applied, even if they are readable at a later start. If the end of
         the journal is unreadable, one sequence number is skipped for each unreadable byte. This is
-        enough, because an event takes at least one byte. Files in the
-        journal's folder that are not part of the recovered journal are moved aside.
+        enough, because an event takes at least one byte. Files in the journal's folder that are not
+        part of the recovered journal are moved aside.
         """
         journal = recovered.journal
         if journal.unread_end_bytes:

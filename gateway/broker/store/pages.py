@@ -25,9 +25,9 @@ def load_page(
     """Load a part of a session's queue from the tables.
 
     Returns:
-        The deliveries, and the number of queue positions that they cover. This number is smaller
-        than requested if the payloads reach `payload_bytes_max`. The message that reaches the limit
-        is still included, so that no page is empty.
+        The deliveries, and the number of queue positions that have been read. Reading stops early
+        if the payloads reach `payload_bytes_max` in total. The message that reaches this limit is
+        included, so that a page is never empty because of the limit.
     """
     deliveries: list[Delivery] = []
     payload_bytes = 0

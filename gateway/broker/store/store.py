@@ -128,7 +128,7 @@ class Store:
     def write_ahead(self) -> None:
         """Write the current batch without fsync, so that it is not lost if the process is killed.
 
-        `fsync_commit` makes the batch durable later. It may write the batch to another file then.
+        `fsync_commit` makes the batch durable later, possibly in another file.
         """
         if self._pending is not None:
             self.journal.write_ahead(self._pending[1])
@@ -188,7 +188,7 @@ class Store:
 
     @property
     def written_to(self) -> int:
-        """The checkpoint rows contain all changes before this sequence number."""
+        """First sequence number whose changes are not in the checkpoint rows yet."""
         return self._checkpoints.written_to
 
     def resume_checkpoint(self) -> None:

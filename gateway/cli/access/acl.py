@@ -44,7 +44,7 @@ def answer(
     as_json: JsonOption = False,
     tenant: TenantOption = None,
 ) -> int:
-    """Print whether a client is allowed an action, and the line of the rules that decides.
+    """Print whether the access rules allow an action, and which line decides it.
 
     The exit code is 0 for allowed and 1 for denied.
 

@@ -36,8 +36,8 @@ def api(
 ) -> PreparedApi:
     """Serve the status page and the REST interface.
 
-    The page reads the broker's state through a read-only socket. It sends the
-    commands of operators to the broker through a second socket.
+    The page reads the broker's state through a read-only socket. It sends
+    operators' commands to the broker through a second socket.
 
     Examples:
 

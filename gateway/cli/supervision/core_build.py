@@ -45,7 +45,7 @@ def log_in(root: Path) -> Path:
 async def build_until(stop: asyncio.Event, say: Say) -> None:
     """Compile the core in the background if necessary, and wait until `stop` is set.
 
-    A compiler that is still running is then stopped. `say` is called with the result.
+    If the compiler is still running at that time, it is stopped. The result is reported with `say`.
     """
     builder = asyncio.create_task(build_in_background(say)) if is_missing() else None
     await stop.wait()

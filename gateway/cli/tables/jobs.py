@@ -149,7 +149,7 @@ def vacuum(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count the files.")] = False,
     tables: TablesOptions,
 ) -> int:  # fmt: skip
-    """Delete files that only table versions older than --keep-days use.
+    """Delete files that the tables have not used for --keep-days days.
 
     Examples:
 

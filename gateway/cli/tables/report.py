@@ -119,9 +119,10 @@ def _line(result: dict[str, Any]) -> str:
 
 
 def _progress(written: int, count: int) -> None:
-    """Show on a terminal that the pages of `written` out of `count` gateways are written.
+    """Show progress on a terminal, for example `1,200 of 3,000 gateways`.
 
-    Nothing is shown if there are only a few gateways.
+    `written` gateways already have their pages, and `count` is the number of all gateways. Nothing
+    is shown if there are only a few gateways.
     """
     if sys.stderr.isatty() and count > PROGRESS_FROM:
         end = "\n" if written == count else ""
