@@ -105,7 +105,6 @@ def _update(
         batches += run.batches
     audits = is_audited and run.audited_through < run.through
     audited_through = _make(silver, made, run, progress, after_step, audits=audits)
-    # Delta answers such a subquery from its log, without reading the table.
     counts = (
         f"(SELECT count(*) FROM {{{name}}}) AS {name}" for name in GOLD_TABLES if name != _RUNS
     )
