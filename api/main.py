@@ -141,10 +141,9 @@ def create_app(
 async def _running(
     app: Application, settings: ApiSettings, certificate: ServedCertificate | None
 ) -> AsyncIterator[None]:
-    """Context manager for the time in which the application runs.
+    """Create the objects that the routes need, in ``app.state``, and close them at the end.
 
-    At the start, create the objects that the routes need, and store them in ``app.state``. Close
-    them at the end.
+    The application runs in the ``with`` block.
     """
     observer = Observer(ControlSocket(settings.status_socket))
     app.state.observer = observer
