@@ -5,7 +5,7 @@ identity provider. This package makes decisions but sends nothing to clients. `A
 (authentication.py) is the only entry point for logins: it accepts or rejects a user name with a
 password, a token or a SCRAM proof. A check takes about the same time whether or not the name
 exists, and is delayed after wrong guesses. The server limits the number of open authentication
-exchanges and chooses the packets that a client receives.
+exchanges and sends the responses to clients.
 
 `logins` queues and delays the checks of logins. `users` contains the user sources, `tokens` the
 verification of tokens, and `passwords` the password file and hashes. After the login, `rules`

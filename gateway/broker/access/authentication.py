@@ -99,10 +99,10 @@ class Authenticator:
         return AuthenticationAnswer(BAD_USER_NAME_OR_PASSWORD, None, None)
 
     async def entry_of(self, source: str, login: Login) -> bytes | None:
-        """Return the entry that the user source named `source` stores for the user of `login`.
+        """Return the data that a user source uses to authenticate the user of `login`.
 
-        The result is None if the user or the source no longer exists. Raises NotKnown if the source
-        does not respond.
+        `source` is the name of the user source. The result is None if the user or the source no
+        longer exists. Raises NotKnown if the source does not respond.
         """
         for each in self._sources:
             if each.name == source:
@@ -119,15 +119,18 @@ class Authenticator:
         return self._by_method[method].begin(login, self.checks)
 
     def close(self) -> None:
-        """Prevent new checks of credentials, and close all user sources.
+        """Stop checking credentials, and close all user sources.
 
-        Checks that are already running finish on their own.
+        No new check begins. Checks that are already running finish on their own.
         """
         self.checks.close()
         self.close_sources()
 
     def close_sources(self, successor: "Authenticator | None" = None) -> None:
-        """Close all user sources, except those that `successor` still uses."""
+        """Close all user sources, except those that `successor` also uses.
+
+        `successor` is the authenticator that replaces this authenticator, if any.
+        """
         kept = () if successor is None else successor.sources.values()
         for source in self._sources:
             if not any(source is each for each in kept):

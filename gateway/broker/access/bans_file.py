@@ -106,10 +106,10 @@ def _time_of(value: object) -> int:
 
 
 def value_of(kind: Kind, written: str) -> str:
-    """Return a banned value in the form in which it is stored and compared.
+    """Convert a banned value to the form in which bans are stored and compared.
 
-    An address becomes a network, for example 192.0.2.7/32. Other values are returned unchanged.
-    Raises ValueError if an address or network is invalid.
+    An address becomes a network, for example 192.0.2.7/32. Client identifiers and user names are
+    returned unchanged. Raises ValueError if an address or network is invalid.
     """
     if kind is not Kind.ADDRESS:
         return written

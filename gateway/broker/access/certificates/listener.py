@@ -2,8 +2,8 @@
 
 To load a certificate, this module performs a TLS handshake with itself in memory. A successful
 handshake proves that certificate and key work, and reveals the certificate's fields. Loading
-ignores the certificate's dates. The clock of a machine without a battery can be wrong at startup,
-and would make a valid certificate seem invalid. The caller checks the dates.
+ignores the certificate's dates, because a machine without a battery-backed clock can have the wrong
+time at startup. The caller checks the dates.
 """
 
 import datetime
@@ -112,7 +112,7 @@ class Loaded:
         return None
 
     def warning_at(self, now: float) -> str | None:
-        """Return a warning if the certificate expires soon or is invalid at `now`, else None."""
+        """Return a warning if the certificate is invalid or expires soon, otherwise None."""
         days = self.days_left(now)
         if now < self.not_before or days >= WARNING_DAYS or days < 0:
             return self.problem_at(now)

@@ -1,4 +1,8 @@
-"""Details of a client's certificate, needed later to decide whether to disconnect the client."""
+"""Details of a client's certificate.
+
+They are stored while the client is connected. If the certificate expires or is revoked, the client
+is disconnected.
+"""
 
 import hashlib
 import ssl
@@ -21,10 +25,10 @@ class Peer(NamedTuple):
 
 
 def peer_of(tls: ssl.SSLObject, certificate: bytes) -> Peer:
-    """Return the details of a client's certificate to store with its connection.
+    """Return the details of a client's certificate.
 
-    `tls` is the connection's TLS object, and `certificate` the verified certificate in DER. Raises
-    NotDer if the DER is invalid.
+    `tls` is the TLS object of the client's connection, and `certificate` is the verified
+    certificate in DER. Raises NotDer if the DER is invalid.
     """
     chain = _verified_chain_of(tls)
     anchor = hashlib.sha256(chain[-1]).digest() if chain else None

@@ -1,4 +1,4 @@
-"""The user name in a client's certificate, selected by the listener's setting `username`."""
+"""Extraction of the user name from a client's certificate. A setting selects the field."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -20,11 +20,11 @@ class NoUser(Exception):
 
 
 def user_of(peer: Mapping[str, Any], username: str) -> str | None:
-    """Return the user named in `peer`, a verified certificate.
+    """Return the user named in a verified client certificate.
 
-    `peer` has the form that `ssl.SSLObject.getpeercert` returns.
-
-    `username` is the listener's setting of that name. If the setting is `none`, the result is None.
+    `peer` is the certificate as returned by `ssl.SSLObject.getpeercert`. `username` is the
+    listener's setting that selects the field with the user name. If this setting is `none`, the
+    result is None.
 
     Raises:
         NoUser: the certificate has no name, several names, or an invalid name.

@@ -62,7 +62,7 @@ def issued_of(certificate: bytes) -> Issued:
 
 
 def names_of(lists: Iterable[frozenset[Issued]]) -> frozenset[str]:
-    """Return the short name (`Issued.name`) of each certificate in the sets `lists`."""
+    """Return the short names (`Issued.name`) of the certificates in several revocation lists."""
     return frozenset(issued.name for each in lists for issued in each)
 
 

@@ -1,1 +1,1 @@
-"""Checks of logins, including the login queue, delays after wrong guesses, and results."""
+"""Login checks: the queue of logins, delays after wrong guesses, and results."""

@@ -81,9 +81,7 @@ class Checks:
         *arguments: Parameters.args,
         **keywords: Parameters.kwargs,
     ) -> Result:
-        """Wait for the login's turn, and then call `check` with the given arguments in a thread.
-
-        Return the result of the call.
+        """Wait for the login's turn, then call `check` in a thread and return its result.
 
         Raises:
             Busy: too many logins are queued.
@@ -116,8 +114,7 @@ class Checks:
         A failure delays later guesses. After a success, the user counts as known at the client's
         address, so that guesses from other addresses cannot lock the user out.
 
-        A token can belong to a user other than the one named in the packet. A login with such a
-        token is not recorded as a success of the named user.
+        If a token belongs to a user other than the one named in the packet, nothing is recorded.
         """
         place = self.guesses.place_of(login.origin, login.username)
         if answer.reason_code == 0 and answer.username == login.username:

@@ -94,7 +94,7 @@ class Failures:
         return self._entries.get(key)
 
     def delay_seconds(self, key: bytes, now: float) -> float:
-        """Return the delay in seconds that a key's earlier failures cause for a check at `now`."""
+        """Return how many seconds a check at `now` is delayed by the earlier failures of a key."""
         entry = self._entries.get(key)
         if entry is None:
             return 0.0
@@ -120,7 +120,7 @@ def _decayed(entry: Failed, now: float) -> float:
 
 
 class Place:
-    """The table keys of a login: one for its origin, one for its user, and one for the pair.
+    """The keys of a login in the tables of failures by origin, by user, and by both together.
 
     Each key is a digest of fixed length, because names can be 64 KiB long.
     """
@@ -193,7 +193,7 @@ class Guesses:
         return self._origins.get(place.origin) is not None
 
     def user_wait_seconds(self, place: Place, now: float) -> float:
-        """Return the delay of a login, in seconds, that earlier failures of the same user cause.
+        """Return how many seconds a login is delayed because of the user's earlier failures.
 
         A user who recently logged in from the same origin is not delayed.
         """

@@ -1,8 +1,8 @@
-"""The result of an accepted login, with a version of the data that authenticated the user.
+"""The result of an accepted login, and a version string that shows whether it is still valid.
 
-The version is a string computed from the user's entry in the password file, the user's row in the
-database, or the settings for accepting tokens. If this data changes, the version changes too. A
-changed version shows that the login is no longer valid.
+The version is computed from the data that authenticated the user: the user's entry in the password
+file, the user's row in the database, or the settings for accepting tokens. If this data changes,
+the version changes too, and the login is no longer valid.
 """
 
 import hashlib

@@ -156,9 +156,9 @@ class Turns:
                 ticket.begins.set_exception(Abandoned)
 
     def _next(self, now: float) -> tuple[Ticket | None, float]:
-        """Return the next login to process, and the time at which to search the queue again.
+        """Return the next login to process, or None if no queued login may be processed now.
 
-        The login is None if no queued login may be processed now.
+        Also return the time at which to search the queue again.
         """
         found: Ticket | None = None
         due = NEVER
@@ -177,7 +177,7 @@ class Turns:
         return found, due
 
     def _is_full(self, origin: str, ticket: Ticket) -> bool:
-        """Return True if another login from the same address must be processed first.
+        """Return True if a login must wait until another login from its address is processed.
 
         Only addresses with recent failed logins are limited to one login at a time.
         """

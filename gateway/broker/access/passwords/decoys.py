@@ -19,10 +19,10 @@ KEY_FILE = "decoy-key"
 
 
 def load_key(directory: Path) -> bytes:
-    """Load the secret key from a directory. Create a new key if the key is missing or damaged.
+    """Load the secret key for decoys from a directory, or create it if it is missing or damaged.
 
-    The only effect of a new key is that unknown users get different salts than before. Raises
-    OSError if the key can be neither read nor written.
+    Decoys are SCRAM keys for users that do not exist. The only effect of a new secret key is that
+    these users get different salts. Raises OSError if the key cannot be read or written.
     """
     path = directory / KEY_FILE
     try:

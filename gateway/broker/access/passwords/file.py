@@ -144,9 +144,9 @@ class PasswordFile:
     def hashes_of(self, username: str) -> tuple[Sequence[PasswordHash], PasswordHash | None]:
         """Return the hashes to check a password against, and the user's own hash.
 
-        The user's own hash is one of these hashes, or None for an unknown user. The hashes have the
-        same types for every user name. Therefore, the duration of a check does not reveal which
-        names exist.
+        The user's own hash is one of these hashes, or None for an unknown user. The types of the
+        hashes are the same for every user name, so the time of a check does not reveal which names
+        exist.
         """
         entry = self._entries.get(username)
         hashes: list[PasswordHash] = [entry if isinstance(entry, Argon2Hash) else decoy_hash()]
@@ -159,7 +159,7 @@ class PasswordFile:
     def verify(self, username: str, password: bytes) -> bool:
         """Return True if `password` is the password of `username`.
 
-        The check runs in this process.
+        The check runs in this process, not in a worker process.
         """
         hashes, own = self.hashes_of(username)
         held = [each for each in hashes if each.holds(password)]
@@ -180,10 +180,10 @@ class PasswordFile:
 
 
 def _nobodys_hash(entries: Mapping[str, Entry]) -> MosquittoHash | None:
-    """Return a hash that no password matches, or None if the file has no Mosquitto hashes.
+    """Return a hash that no password matches, or None if `entries` has no Mosquitto hashes.
 
-    The hash has the iteration count that is most common among the file's Mosquitto hashes, so
-    checking a password against it takes the usual time.
+    The hash has the most common iteration count of the Mosquitto hashes in `entries`, so checking
+    a password against it takes the usual time.
     """
     hashes = [entry for entry in entries.values() if isinstance(entry, MosquittoHash)]
     if not hashes:
@@ -194,9 +194,9 @@ def _nobodys_hash(entries: Mapping[str, Entry]) -> MosquittoHash | None:
 
 @cache
 def decoy_hash() -> Argon2Hash:
-    """Return a hash that is checked for users without an Argon2 hash.
+    """Return the Argon2 hash that is checked for users who have no Argon2 hash.
 
-    Because of this extra hash, a check takes about the same time for all users.
+    Because of this extra check, a login takes about the same time for all users.
     """
     return Argon2Hash.of(secrets.token_urlsafe(16))
 

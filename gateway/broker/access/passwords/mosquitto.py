@@ -1,6 +1,6 @@
 """The hashes in Mosquitto's password files, as written by mosquitto_passwd::
 
-    $6$salt$hash              SHA-512 of the password and the salt, once
+    $6$salt$hash              a single SHA-512 of the password and the salt
     $7$iterations$salt$hash   PBKDF2 with HMAC-SHA-512
 
 Salt and hash are base64. Our password file keeps an imported hash unchanged until the user gets a

@@ -59,7 +59,7 @@ class _Refused(Exception):
 class _Expected(Enum):
     """The state of the exchange: the message that the client must send next.
 
-    Storing a bound method as the state would create a reference cycle.
+    The state is not stored as a bound method, because that would create a reference cycle.
     """
 
     FIRST = "client-first"
@@ -166,7 +166,7 @@ class ScramExchange:
 
 
 def _gs2_parts_of(message: str) -> tuple[str, str, str]:
-    """Return the channel binding flag, the authzid and client-first-message-bare.
+    """Split a client-first message into channel binding flag, authzid and bare message (RFC 5802).
 
     Raises _Refused if the message is malformed or demands channel binding.
     """

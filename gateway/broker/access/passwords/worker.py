@@ -4,7 +4,7 @@ The worker reads requests from standard input and writes responses to standard o
 big-endian)::
 
     request   size u32 | a pickle of (hashes, password), `size` bytes long
-    answer    one byte per hash: 1 for the password's hash, else 0; always 0 for an empty password
+    answer    one byte per hash: 1 if the password matches, else 0; 0 if the password is empty
 
 The worker opens no files or connections. Its environment contains only PYTHONPATH, if this variable
 is set. It unpickles only data from the broker that started it. Its responses are not pickles. The
@@ -57,9 +57,9 @@ def request_of(hashes: Sequence[PasswordHash], password: bytes) -> bytes:
 
 
 def serve(requests: BinaryIO, answers: BinaryIO) -> None:
-    """Check the passwords in `requests`, one after another, until the input ends.
+    """Read requests, check each password, and write the results to `answers`.
 
-    The results are written to `answers`.
+    The function returns at the end of the input.
     """
     while len(size := requests.read(SIZE.size)) == SIZE.size:
         pickled = requests.read(*SIZE.unpack(size))
@@ -70,7 +70,7 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
 
 
 def main() -> None:
-    """Lower this process's scheduling priority, and process requests."""
+    """Lower this process's priority, then process requests until standard input closes."""
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)  # the broker may still send requests while it stops
     os.nice(NICENESS)

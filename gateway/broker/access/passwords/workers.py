@@ -166,7 +166,11 @@ class PasswordWorkers:
         return worker
 
     async def _asked(self, worker: "_Worker", request: bytes, count: int) -> bytes | None:
-        """Return a worker's response, or None if the worker failed and was removed."""
+        """Send a request to a worker and return the response. Return None if the worker exited.
+
+        A worker that does not respond is removed from the pool. `count` is the number of hashes in
+        the request.
+        """
         answer = None
         try:
             answer = await worker.ask(request, count)
