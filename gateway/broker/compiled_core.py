@@ -23,7 +23,7 @@ _KEY_CHARACTERS: Final = 16
 
 
 def is_wanted(root: Path = ROOT) -> bool:
-    """Return True if `root` is a source checkout and the environment allows the compiled core."""
+    """Return True if `root` is a source checkout and ONCEGATE_COMPILE is not set to 0."""
     return os.environ.get(SWITCH) != "0" and (root / BUILD_SCRIPT).is_file()
 
 

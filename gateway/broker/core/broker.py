@@ -68,9 +68,9 @@ class Broker:
     ) -> None:
         """Start the broker with the recovered state.
 
-        Connections that were open when the broker last ran are recorded as closed. Their wills are
-        published or scheduled. `wall_ms` is the time in milliseconds since 1970, and `clock` is the
-        quality of this time.
+        Connections that were open in the previous run are recorded as closed, and their wills are
+        published or scheduled. `previous_boot` is the ID of that run. `wall_ms` is the present time
+        in milliseconds since 1970, and `clock` is the quality of this time.
         """
         self._time.begin(now, wall_ms, clock, self.state.next_message_number)
         self._recorder.broker_started(recovery, version, previous_boot)
@@ -105,7 +105,7 @@ class Broker:
         revoke.authenticate(self.core, authenticates, methods)
 
     def deny_removed_users(self, users: frozenset[str] | None, removed: frozenset[str]) -> None:
-        """Deny everything to users who are in `removed`, or who are missing from `users`."""
+        """Deny all access to users who are in `removed`, and to users who are not in `users`."""
         revoke.deny_removed_users(self.core, users, removed)
 
     def assign_owner(self, session: Session, username: str) -> None:
@@ -115,7 +115,7 @@ class Broker:
     def enforce(self, changed: frozenset[str], now: float) -> int:
         """Disconnect the users in `changed`, and all clients that are no longer allowed to connect.
 
-        Return the number of disconnected clients.
+        `changed` contains users whose credentials changed. Return the number of closed connections.
         """
         self._time.advance(now)
         return revoke.enforce(self.core, changed, now)
@@ -239,7 +239,7 @@ class Broker:
         shared_subscriptions.finish(self.core, request, contents, deliveries, now)
 
     def evict(self, session: Session) -> None:
-        """Free the memory of a session's queued messages that are on disk and not needed soon."""
+        """Drop a session's queued messages from memory if they are on disk and not needed soon."""
         deliver.evict(self.core, session)
 
     def answer_system_subscriptions(self, values: dict[str, bytes]) -> None:

@@ -67,9 +67,10 @@ def default_rules(
 
 
 def _for_home_assistant(prefix: str, bridge_user: str | None) -> list[str]:
-    """Return the access rules for the device discovery of Home Assistant.
+    """Return the access rules for Home Assistant's device discovery.
 
-    Home Assistant logs in as an ordinary user, so every user may publish Home Assistant's status.
+    Home Assistant logs in as an ordinary user. Therefore, every user may publish to the topic for
+    Home Assistant's status.
     """
     lines = [f"allow user * subscribe {prefix}/#", f"allow user * publish {prefix}/status"]
     if bridge_user is not None:

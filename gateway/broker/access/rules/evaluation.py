@@ -88,7 +88,7 @@ class FileRules(AccessRules):
     # -- decisions for the core
 
     def may_connect(self, client: Client) -> bool:
-        """Return True if a client may connect. `decide` explains which rule decides this."""
+        """Return True if a client may connect. See `decide` for the rule that applies."""
         return self._allowed(self._rights_of(client).connect)
 
     def may_publish(self, client: Client, topic: str, qos: int, retain: bool) -> bool:
@@ -122,8 +122,8 @@ class FileRules(AccessRules):
     ) -> Decision:
         """Return the decision about an action. The decision contains the rule that was applied.
 
-        For `connect`, the first `connect` rule that matches the client decides. If there is none,
-        the first rule that allows the client any other action also allows the client to connect.
+        For `connect`, the first `connect` rule that matches the client decides. If there is no such
+        rule, a client may connect if any rule allows the client another action.
         """
         group = ""
         if action == "connect":
@@ -145,12 +145,12 @@ class FileRules(AccessRules):
         return number != NOTHING and self._allows[number]
 
     def _first_of_filter(self, client: Client, whole_filter: str, qos: int) -> tuple[int, int]:
-        """Search the rules for a filter twice: without its share group, and with the group.
+        """Find the first rule for a filter, and the first rule for the filter and its share group.
 
         `whole_filter` can be a shared subscription, for example `$share/group/sensors/#`. The first
-        search finds the first rule that matches the plain filter `sensors/#`. The second search
-        finds the first rule that matches this filter and the group. Return the two rules' positions
-        in the file. A position is NOTHING if no rule matches, or if there is no group.
+        search is for the filter `sensors/#`, and the second search is for this filter and its
+        group. Return the positions of both rules in the file. A position is NOTHING if no rule
+        matches, or if there is no group.
         """
         group, topic_filter = split_shared(whole_filter)
         kind = _SUBSCRIBE[qos]
@@ -234,7 +234,7 @@ class FileRules(AccessRules):
 
 
 def _add(tree: PatternTree, pattern: str | None, number: int, rule: Rule) -> None:
-    """Add a rule's pattern to the search tree of patterns.
+    """Add a rule's pattern to a search tree. `number` is the rule's position in the file.
 
     A rule that allows a shared subscription also allows the client to receive messages that match
     the subscription's filter. A rule that denies a shared subscription does not deny these

@@ -1,4 +1,4 @@
-"""One line of the access rules file: splitting into words, and the actions that the line covers.
+"""Parsing of one line of the access rules file: its words, and the actions that it covers.
 
 Every error in a line is raised as a `Mistake`, whose message contains the fix.
 """

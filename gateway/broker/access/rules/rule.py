@@ -34,9 +34,10 @@ class ClientPattern:
     text: str
 
     def matches(self, name: str, username: str | None = None) -> bool:
-        """Return True if the name matches, in time proportional to the length of the name.
+        """Return True if `name` matches the pattern. The time is proportional to the name's length.
 
-        A pattern with `%u` matches nothing if there is no user. A `*` in the user name is literal.
+        A pattern with `%u` matches nothing if `username` is None or empty. A `*` in the user name
+        is not a wildcard.
         """
         parts = self.text.split("*")
         if USER_PLACEHOLDER in self.text:
@@ -81,7 +82,7 @@ class Who:
         listener: str,
         groups: frozenset[str] = frozenset(),
     ) -> bool:
-        """Return True if the rule applies to this client.
+        """Return True if the rule applies to the client that the arguments describe.
 
         After a restart, the listener of a stored session is unknown until the session's client
         reconnects. Until then, a session without a user matches any listener, so that it keeps its

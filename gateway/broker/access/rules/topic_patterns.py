@@ -122,12 +122,13 @@ class PatternTree:
         node.entries.append((number, kinds))
 
     def first(self, levels: list[str], kind: int, group: str = "") -> int:
-        """Return the number of the first pattern that applies to `kind` and covers `levels`.
+        """Return the lowest number of a pattern that applies to `kind` and covers `levels`.
 
         Args:
             levels: levels of a topic or filter.
             kind: bit for the kind of action.
-            group: group of a shared subscription. Only patterns for this group are searched.
+            group: group of a shared subscription, or an empty string. If a group is given, only
+                patterns for this group, and the pattern None, are searched.
 
         Returns:
             The number, or NOTHING if no pattern matches.

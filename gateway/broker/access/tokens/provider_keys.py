@@ -79,10 +79,10 @@ class ProviderKeys:
         return found
 
     async def digests(self) -> frozenset[bytes]:
-        """Return the digests of the provider's current keys, in the form of `Proven.digest`.
+        """Return digests of the provider's current keys, for comparison with `Proven.digest`.
 
-        The keys are fetched again if the cache has expired. If this fails, the last keys are used,
-        however old they are.
+        The keys are fetched again if the cache has expired. If fetching fails, the last keys are
+        used, however old they are.
         """
         if self._age_seconds() > self.cache_seconds:
             await self._renew()
@@ -136,16 +136,16 @@ class ProviderKeys:
 
 
 def material_of(key: Key) -> bytes:
-    """Return the parameters that identify a key, without its name, as JSON (RFC 7638)."""
+    """Return the parameters of a key as JSON (RFC 7638). The key's name is not included."""
     members = {name: key[name] for name in _MATERIAL if name in key}
     return json.dumps(members, sort_keys=True).encode()
 
 
 def keys_in(document: Mapping[str, Any], source: str) -> list[Key]:
-    """Return those keys in a JSON Web Key Set that can verify signatures.
+    """Return the keys that can verify signatures from a JSON Web Key Set.
 
-    Raises NotFetched if `document` is not a key set. `source` is its path or URL, for the error
-    message.
+    Raises NotFetched if `document` is not a key set. `source` is the document's path or URL, for
+    the error message.
     """
     keys = document.get("keys")
     if not isinstance(keys, list) or len(keys) > KEYS_MAX:

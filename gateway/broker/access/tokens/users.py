@@ -1,10 +1,10 @@
 """User source for an identity provider. Users log in with a token instead of a password.
 
-In an exchange of RFC 7628 the client sends a single message::
+In an authentication exchange (RFC 7628), the client sends a single message::
 
     n,a=USER,^Ahost=HOST^Aport=PORT^Aauth=Bearer TOKEN^A^A       ^A: 0x01
 
-The user name comes from the token, regardless of the name in the packet.
+The user name is taken from the token, even if the packet contains another name.
 """
 
 import re
@@ -105,10 +105,10 @@ class TokenUsers:
         )
 
     async def entry_of(self, login: Login, checks: Checks) -> bytes | None:
-        """Return the configured token settings, which are used instead of a user's entry.
+        """Return the configured settings for tokens. They are the same for every user.
 
-        The result is the same for every user, because this source has no list of users. A token is
-        valid until it expires or until these settings change. The provider is not queried.
+        Other user sources return the stored data of the user, but this source has no list of users.
+        A token is valid until it expires or the settings change. The provider is not queried.
         """
         return self._entry
 
@@ -123,7 +123,8 @@ class TokenUsers:
     async def digest_of(self, login: Login, digest: bytes, checks: Checks, since: float) -> bytes:
         """Return `digest` if the provider still has the key that signed the token, otherwise b"".
 
-        If the result differs from `digest`, the caller closes the connection.
+        `digest` is the digest of this key. If the result is different, the caller closes the
+        connection.
         """
         return digest if digest in await self._keys.digests() else b""
 

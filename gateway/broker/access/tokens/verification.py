@@ -88,7 +88,7 @@ class Token:
 
 
 def header_of(token: bytes) -> Header | None:
-    """Return the header of a password that looks like a signed token, otherwise None."""
+    """Return the token's header, or None if `token` does not look like a signed token."""
     parts = token.split(b".", 3)
     if len(parts) != 3 or not all(parts) or not token.isascii():
         return None

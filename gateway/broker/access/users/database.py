@@ -1,4 +1,4 @@
-"""Users in a database, with one query for each login and a short-lived cache."""
+"""User source that reads users from a database, with a short-lived cache."""
 
 import asyncio
 import re
@@ -199,7 +199,7 @@ class DatabaseUsers:
         return (self._usual,)
 
     def begin(self, login: Login, checks: Checks) -> Exchange:
-        """Raise AssertionError, because a database does not support enhanced authentication."""
+        """Raise AssertionError, because this source does not support enhanced authentication."""
         raise AssertionError("a database has no method of enhanced authentication")
 
     def close(self) -> None:
@@ -225,8 +225,8 @@ class DatabaseUsers:
     async def _read(self, values: tuple[str, ...], login: Login, checks: Checks) -> User | None:
         """Read a user from the database, or return None if the query returns no row.
 
-        Raises DatabaseDown if the query fails, HashRefused if the row is invalid, and Busy or
-        Abandoned if the query was not sent.
+        Raises DatabaseDown if the query fails, HashRefused if the row is invalid, Busy if too many
+        logins are queued, and Abandoned if the client is no longer waiting.
         """
         if self._turns is None:
             self._turns = Turns(checks.guesses, self._connections)
@@ -275,7 +275,7 @@ def _name_of(row: Row) -> str | None:
 
 
 def _groups_of(written: object) -> frozenset[str]:
-    """Return the group names in the column `user_groups`, separated by spaces or commas."""
+    """Split the value of the column `user_groups` into group names, at spaces and commas."""
     if written is None:
         return frozenset()
     if not isinstance(written, str):

@@ -69,11 +69,11 @@ class Source(Protocol):
     async def digest_of(
         self, login: Login, digest: bytes, checks: Checks, since: float
     ) -> bytes | None:
-        """Return the digest (`Proven.digest`) that the same login would produce now.
+        """Return the current digest (`Proven.digest`) of the credential that was used for `login`.
 
         `digest` is the digest from the time of the login. The result is None if the user no longer
-        exists. Cached data may be used only if it was read after `since` (a time of the event
-        loop's clock). Raises NotKnown if the source does not respond.
+        exists. Cached data may be used only if it was read after `since`, a time on the event
+        loop's clock. Raises NotKnown if the source does not respond.
         """
 
     @property
