@@ -50,14 +50,14 @@ def days_touched(new: DataFrame, series_days: DataFrame) -> DataFrame:
 
 
 def on_moved_days(series_days: DataFrame, moved: DataFrame) -> DataFrame:
-    """Combine each series of a gateway with each day in `moved` of the same gateway.
+    """Combine every series of a gateway with every day in `moved` for this gateway.
 
     Return one row per combination, even if the series has no row for the day yet.
 
     Args:
         series_days: rows of the table `sensor_days`.
-        moved: days to or from which a changed clock correction moved readings, with the columns
-            `gateway` and `day`.
+        moved: days that lost or gained readings because a clock correction changed, with the
+            columns `gateway` and `day`.
     """
     series = series_days.select(*SERIES).distinct()
     return series.join(F.broadcast(moved.distinct()), "gateway").select(*SERIES, "day")

@@ -288,7 +288,7 @@ def _why_spark_did_not_start(log: Path, *, fetching: bool) -> str:
 
 @contextlib.contextmanager
 def _standard_error_to(log: Path) -> Iterator[None]:
-    """Redirect standard error, which a new JVM inherits, to a log file within the block."""
+    """During the block, redirect standard error to a log file. A new JVM inherits it."""
     sys.stderr.flush()
     kept = os.dup(2)
     try:

@@ -54,7 +54,7 @@ _VERSIONS = {4: MQTTv311, 5: MQTTv50}
 
 
 class Link:
-    """The uplink's session at the broker of one side (local or remote).
+    """The uplink's session with one of its two brokers, local or remote.
 
     `run` never returns. When it is cancelled, it disconnects.
     """

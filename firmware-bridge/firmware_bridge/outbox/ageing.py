@@ -28,7 +28,7 @@ class Ageing:
     def is_old(self, arrived: int) -> bool:
         """Return True if a reading exceeds the maximum age.
 
-        `arrived` is the time of the reading's arrival on the outbox's clock.
+        `arrived` is the time at which the reading arrived, measured with the outbox's clock.
         """
         return self.age_max_seconds is not None and self.now() - arrived > self.age_max_seconds
 

@@ -29,7 +29,9 @@ _FACTS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class SeenValue:
-    """One value of a device. In SenML, the value is part of the payload of `quantity`.
+    """One value of a device.
+
+    A SenML payload can contain several values of one `quantity`.
 
     `is_gone` is True if the value was removed from the configuration and has not been sent since.
     """

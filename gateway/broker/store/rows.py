@@ -51,7 +51,7 @@ def outbound_row(delivery: Delivery) -> Row:
     """Return the row for a delivery in flight in the table `outbound`.
 
     Before the PUBREC arrives, the column `state` contains SENT. Afterwards, the column contains
-    RECEIVED plus a number that states in which order the PUBRECs arrived.
+    RECEIVED plus the position of this PUBREC in the order in which PUBRECs arrived.
     """
     return (
         delivery.session.number,

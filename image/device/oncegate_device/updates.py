@@ -133,7 +133,7 @@ def booted(record: Record, now: Moment, start: Start, *, is_trial: bool | None) 
 
 
 def kept(record: Record, now: Moment, start: Start) -> Record:
-    """Return the record with the state `kept` for the running slot, which is healthy."""
+    """Return the record with the state `kept` for the running slot, after its health check."""
     return _judged(record, now, start, State.KEPT)
 
 

@@ -1,7 +1,7 @@
 """Limits on the number of sessions, in total and for each user.
 
 The limits are checked when a client needs a new session. If users are configured, the clients
-without a user may use only a part of all sessions. The other sessions are reserved for users. When
+without a user may use only some of the sessions. The rest are reserved for users. When
 a limit is reached, a session that was never used is deleted, because this loses no message. To make
 room for a new clean session, the broker can also delete an empty session from before the broker's
 last restart, even if that session has been used.
