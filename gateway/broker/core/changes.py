@@ -31,7 +31,7 @@ class Changes:
         """Numbers of messages that lost a reference, and may have no reference left."""
 
     def session_ended(self, session: Session) -> None:
-        """Discard a persistent session's changes because it ends, and mark its rows for deletion.
+        """Discard the changes of a persistent session that ends. Mark its rows for deletion.
 
         Call this before the session's contents are removed.
         """

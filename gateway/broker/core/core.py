@@ -1,4 +1,4 @@
-"""The state of one broker, with the other objects that the rules of MQTT use."""
+"""The `Core` class, which contains the state, limits, timers and output of one broker."""
 
 from gateway.broker.core.bans import Bans
 from gateway.broker.core.effects import Effects
@@ -19,9 +19,9 @@ from gateway.broker.core.user_meters import UserMeters
 
 
 class Core:
-    """The objects that all rules of one broker share, such as the state, output, limits and timers.
+    """The state, limits, timers, output and other objects that belong to one broker.
 
-    The rules of MQTT are functions that take the core as their first argument.
+    The functions that implement MQTT take a `Core` as their first argument.
     """
 
     def __init__(

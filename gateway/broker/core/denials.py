@@ -1,7 +1,7 @@
 """Denied actions, counted by client and type of denial. Each count is logged as one line.
 
-Therefore, a client cannot flood the log by repeating a denied action. The number of counts is
-limited too.
+Therefore, a client cannot flood the log by repeating a denied action. The number of clients and
+types that are counted separately is limited.
 """
 
 from typing import Final
@@ -16,7 +16,7 @@ _TOPIC_CHARACTERS_MAX: Final = 200
 
 
 class Denial:
-    """Actions of one type that were denied to one client, counted to be logged as one line."""
+    """A count of the denials of one type for one client. The count is logged as one line."""
 
     def __init__(self, reason: str, client_id: str, username: str | None, topic: str) -> None:
         self.reason = reason
@@ -31,7 +31,7 @@ class Denial:
 
 
 class Denials:
-    """Denied actions that have not been logged yet, or that were logged within the last minute."""
+    """Counts the denied actions of each client, and creates the log lines that report them."""
 
     def __init__(self) -> None:
         self._entries: dict[tuple[str, str], Denial] = {}

@@ -30,11 +30,11 @@ class PageRequest:
 
 
 class HandOver:
-    """A request to load the stored messages of an ended session that was in a shared subscription.
+    """A request to load messages of a shared subscription when the session of a member ends.
 
-    The other members of the group get these messages. `started` contains the deliveries in flight.
-    `count` is the number of queued messages, and `first_position` is the queue position of the
-    first of them.
+    The messages are passed on to other members. `started` contains the session's deliveries in
+    flight whose messages are only on disk. `count` is the number of queued messages on disk, and
+    `first_position` is the queue position of the first one.
     """
 
     def __init__(self, session: Session, started: list[Delivery]) -> None:
@@ -131,19 +131,19 @@ class Effects:
         return writes
 
     def take_pages(self) -> list[PageRequest]:
-        """Return the requests for pages to load from disk."""
+        """Return the requests to load queued messages from disk."""
         pages = self.pages
         self.pages = []
         return pages
 
     def take_hand_overs(self) -> list[HandOver]:
-        """Return the requests for queues that must be loaded before `Broker.seal` is called."""
+        """Return the requests to load queues. Load the queues before calling `Broker.seal`."""
         hand_overs = self.hand_overs
         self.hand_overs = []
         return hand_overs
 
     def take_resumed(self) -> list[Connection]:
-        """Return the connections from which the event loop must resume reading."""
+        """Return the connections whose deferred packets can be processed now."""
         resumed = self.resumed
         self.resumed = []
         return resumed

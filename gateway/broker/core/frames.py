@@ -36,7 +36,10 @@ class Frames:
         return expires_ms != 0 and self.time.remaining_ms(message.number, expires_ms) <= 0
 
     def expiry_seconds_of(self, message: Message) -> int:
-        """Return the remaining message expiry interval in seconds [MQTT5-3.3.2-6], or NEVER."""
+        """Return the seconds until a message expires, or NEVER if it has no expiry time.
+
+        The value is sent to the receiver [MQTT5-3.3.2-6].
+        """
         if not message.expires_ms:
             return NEVER
         remaining_ms = self.time.remaining_ms(message.number, message.expires_ms)
@@ -106,9 +109,9 @@ class Frames:
     ) -> bytes:
         """Encode a PUBLISH that defines or uses a topic alias. Return b"" if no alias can be used.
 
-        The packet is sent once the batch with the number `release_batch` is durable. If an earlier
-        packet defines the alias but waits for a later batch, this packet contains the topic and
-        defines the alias again, because it might be sent first.
+        The packet is sent once the batch with the number `release_batch` is durable. If the packet
+        that defined the alias waits for a later batch, this packet might be sent before it. In this
+        case, this packet defines the alias again.
         """
         topic = message.topic
         defined = connection.aliases_out.get(topic)
@@ -145,8 +148,8 @@ class Frames:
     def _identifiers_of(self, session: Session, topic: str, key: int) -> list[int]:
         """Return the subscription identifiers to send with a message [MQTT5-3.3.4-3].
 
-        If `key` is 0, the message came through every subscription that matches its topic. Otherwise
-        `key` identifies the only subscription (shared or retained) that the message came through.
+        If `key` is 0, return the identifiers of all the session's subscriptions that match the
+        topic. Otherwise the message is sent for a single subscription, which `key` identifies.
         """
         if not key:
             return self.tree.route_of(topic).identifiers.get(session, [])

@@ -47,8 +47,7 @@ class Incoming:
     def received(self, connection: Connection, data_bytes: int, completed: bool) -> None:
         """Count bytes received from a client. `completed` is True if the bytes completed a packet.
 
-        `connection_to_close` selects the connection that has completed no packet for the longest
-        time.
+        If so, `connection_to_close` will select this connection only after all others.
         """
         size_bytes = connection.decoder.partial_bytes()
         if connection.state is ConnectionState.AUTHENTICATING:
@@ -63,7 +62,8 @@ class Incoming:
     def connection_to_close(self, packet_bytes_max: int) -> Connection | None:
         """Return a connection to close if all incomplete packets together take too much memory.
 
-        The result is None if the total is within the limit.
+        Return None if their total is within the limit. `packet_bytes_max` is the maximum size of a
+        packet. The limit allows at least two packets of this size.
         """
         if self.parts_bytes <= max(PARTS_BYTES_MAX, 2 * packet_bytes_max):
             return None
@@ -72,9 +72,10 @@ class Incoming:
     def alias(
         self, connection: Connection, alias: int, topic: str, topic_field: bytes
     ) -> Violation | None:
-        """Store a client's topic alias if the aliases of all clients fit into the memory limit.
+        """Store a client's topic alias unless the aliases of all clients take too much memory.
 
-        Return None if the alias was stored, otherwise the violation.
+        `topic_field` is the encoded topic. Return None if the alias was stored, or a violation that
+        describes the exceeded limit.
         """
         before = self.aliases.get(connection, 0)
         size_bytes = before + _alias_bytes_of(topic, topic_field)

@@ -1,7 +1,7 @@
 """Limits that operators configure, and limits that several modules share.
 
-Configurable limits have the names that other brokers use for them. The server sets them from the
-configuration, and may replace them while the broker runs.
+Configurable limits have the same names as in other brokers. The server reads them from the
+configuration, and may change them while the broker runs.
 """
 
 from collections.abc import Callable

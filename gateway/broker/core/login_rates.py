@@ -50,7 +50,7 @@ class LoginRates:
     def spent(self, username: str, now: float) -> str:
         """Return the name of the limit that another login would exceed, or "" if it is allowed.
 
-        The login is not counted, so `username` need not be authenticated.
+        The login is not counted. `take` counts it after the user has been authenticated.
         """
         bucket = self._buckets.get(username)
         if bucket is None or bucket.has_token(now):

@@ -78,7 +78,8 @@ class Output:
     def send(self, connection: Connection, data: bytes, is_fact: bool = False) -> None:
         """Send a packet, after any earlier packets to this connection that wait for a commit.
 
-        If `is_fact` is True, the packet also waits until the current batch is durable.
+        If `is_fact` is True, the packet depends on a record in the current batch. It then also
+        waits until this batch is durable.
         """
         if is_fact or connection.withheld_batch > self.committed_batch:
             self.withhold(connection, data)
@@ -98,9 +99,9 @@ class Output:
     def qos0_release_batch(self, connection: Connection, withheld: bool) -> int:
         """Return the number of the batch that must be durable before a QoS 0 packet is sent.
 
-        If the packet need not wait, return the number of the last committed batch. While CONNACK is
-        waiting for a commit, the order of the packets is not known yet. In this case, return
-        NO_ALIAS, so that the packet is encoded without a topic alias.
+        If `withheld` is True, this is the current batch. Otherwise it is the last committed batch.
+        While CONNACK waits for a commit, the order of later packets is not known. In this case,
+        return NO_ALIAS for a packet that is not withheld, to prevent the use of a topic alias.
         """
         if withheld:
             return self.recorder.batch_number
@@ -137,7 +138,10 @@ class Output:
     def acknowledge(
         self, connection: Connection, kind: int, packet_id: int, is_fact: bool = False
     ) -> None:
-        """Send a PUBACK, PUBREC, PUBREL or PUBCOMP that consists only of its packet identifier."""
+        """Send a PUBACK, PUBREC, PUBREL or PUBCOMP without a reason code.
+
+        `is_fact` has the same meaning as in `send`.
+        """
         self.statistics.packets_sent[kind] += 1
         waits = is_fact or connection.withheld_batch > self.committed_batch
         buffer = self._withheld(connection) if waits else self._outgoing(connection)
@@ -152,7 +156,10 @@ class Output:
         reason_code: int,
         is_fact: bool = False,
     ) -> None:
-        """Send a PUBACK, PUBREC, PUBREL or PUBCOMP with a reason code."""
+        """Send a PUBACK, PUBREC, PUBREL or PUBCOMP with a reason code.
+
+        `is_fact` has the same meaning as in `send`.
+        """
         packet = acknowledgement(kind, packet_id, reason_code, connection.version)
         self.send(connection, packet, is_fact)
 

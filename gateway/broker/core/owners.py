@@ -30,8 +30,8 @@ class Owners:
     def get(self, name: str) -> Owner:
         """Return the counters of a user, or of all clients without a user.
 
-        If there are no counters yet, new counters are returned. They are stored at their first
-        change.
+        If there are no counters yet, return new ones. They are stored once a session or a retained
+        message is counted.
         """
         owner = self._owners.get(name)
         return Owner(name, self._quotas.quota_of(name)) if owner is None else owner
@@ -138,9 +138,10 @@ class Owners:
 
 
 def name_of(session: Session) -> str:
-    """Return the name under which a session is counted: the name of its user, if there is one.
+    """Return the user name under which a session is counted.
 
-    Without a user, the name is LOCAL_PROGRAMS for clients on this machine, and NO_USER for others.
+    A session without a user is counted under LOCAL_PROGRAMS if its client is on this machine, and
+    under NO_USER otherwise.
     """
     return session.username or (LOCAL_PROGRAMS if session.is_local else NO_USER)
 

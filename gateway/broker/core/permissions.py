@@ -15,10 +15,11 @@ receive    `TopicTree.route_of`, when a route is created, so that messages need 
 retained   `retained`, which checks that the publisher may still publish the message
 =========  ==========================================================================
 
-Everything is allowed until `restrict` is called. A client's right to receive a message is checked
-when the message is published, and again for queued messages after permissions have changed. A
-removed user may do nothing, whatever the rules allow, until a user source authenticates the user
-again. Likewise, a session may do nothing after its client's certificate was revoked.
+Without access rules, everything is allowed. When a message is published, the rules decide which
+clients receive it. Messages that are already queued are checked again after permissions change.
+Everything is denied to a removed user, even if the rules allow it, until the user has been
+authenticated again. Everything is also denied to a stored session after its client's certificate
+has been revoked.
 """
 
 from collections.abc import Iterable
@@ -152,9 +153,9 @@ class Permissions:
         self._update()
 
     def note_revoked(self, has_revoked: bool) -> None:
-        """Record whether the certificate of any session is revoked.
+        """Record whether any session has a revoked certificate.
 
-        If so, access checks are never skipped.
+        If so, `restricted` becomes True, so that callers do not skip the access checks.
         """
         self._has_revoked = has_revoked
         self._update()

@@ -20,7 +20,7 @@ _TOPIC_CHARACTERS_MAX: Final = 200
 
 
 class StepClock:
-    """A clock that counts steps of ten minutes. The first call starts the first step."""
+    """A clock that counts steps of ten minutes. The first call of `steps_ended` starts it."""
 
     def __init__(self) -> None:
         self._ends_at: float | None = None
@@ -40,7 +40,7 @@ class StepClock:
 
 
 class RecentCount:
-    """A count over the last hour, stored in steps of ten minutes."""
+    """A number of events in the last hour, stored as one count for each ten minutes."""
 
     def __init__(self) -> None:
         self.running = 0
@@ -72,7 +72,7 @@ class Recent:
 
 
 class RecentCounts:
-    """Counts during the last hour, by client and reason, and their total."""
+    """Numbers of events in the last hour: in total, and for each client and reason."""
 
     def __init__(self) -> None:
         self._all = RecentCount()
@@ -105,7 +105,10 @@ class RecentCounts:
         return entry
 
     def advance(self, now: float) -> None:
-        """Discard counts from more than an hour before `now` (monotonic, in seconds)."""
+        """Discard counts that are more than an hour old.
+
+        `now` is the time of the monotonic clock in seconds.
+        """
         steps = self._clock.steps_ended(now)
         if not steps:
             return

@@ -1,4 +1,4 @@
-"""The current batch: records that are collected in order to be committed together."""
+"""The current batch, which collects records that will be committed together."""
 
 from librt.strings import BytesWriter
 
@@ -43,10 +43,11 @@ class Batch:
         return layout.BLOB_HEADER.size + len(self.names) + self.pending_bytes() + layout.CRC.size
 
     def take_part(self, wall_ms: int, clock: ClockQuality) -> bytes:
-        """Return the records added since the last call, encoded as a blob. The batch continues.
+        """Return the records added since the last call, encoded as a blob.
 
-        All parts of a batch have the batch's number, and their sequence numbers are consecutive. A
-        session's client identifier appears only in the first part that has a record of the session.
+        The batch continues. Each blob contains the number of the batch. The sequence numbers
+        continue from blob to blob. A session's client identifier is only in the first blob that
+        contains a record of the session.
         """
         records = self.records.getvalue()
         blob = self._blob(
@@ -116,9 +117,9 @@ class Batch:
         return packed(header, names, records)
 
     def _name(self, session: Session) -> int:
-        """Count one more record of `session`, and return the session's number.
+        """Count a new record of `session`, and return the session's number for this record.
 
-        If the blob does not contain the session's client identifier yet, add it.
+        Also add the session's client identifier to the batch if the batch does not contain it yet.
         """
         self.record_count += 1
         if session.named_in_batch != self.batch_number:

@@ -91,7 +91,7 @@ def packed(header: bytes, names: bytes, records: bytes) -> bytes:
 
 
 def joined(parts: list[Blob]) -> bytes:
-    """Join the blobs of a batch's consecutive parts into one blob, and return it."""
+    """Return one blob that combines consecutive parts of the same batch."""
     fields = list(layout.BLOB_HEADER.unpack_from(parts[-1].data))
     names = b"".join(part.data[part.names_at : part.records_at] for part in parts)
     records = b"".join(part.data[part.records_at : part.records_end] for part in parts)

@@ -78,7 +78,7 @@ def event_of(record: Record, names: Mapping[int, str]) -> Event:
 
     Raises:
         KeyError: the session has no client id in `names`.
-        ValueError: an integer that an observation requires is missing.
+        ValueError: a text in the record is not the integer that the event requires.
     """
     event: Event = {"event": _NAMES[record.kind]}
     if isinstance(record, Observed):

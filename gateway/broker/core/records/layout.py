@@ -3,14 +3,14 @@
 Each record starts with its kind (`RecordKind`, one byte). Integers are little-endian. `text` is a
 u16 length and UTF-8. A MESSAGE is::
 
-    number u64 | flags u8 (QoS in bits 0-1, RETAIN in bit 2; bit 3 if it is held and has a place
-    among the retained messages) | topic bytes u16 | payload bytes u32 | properties bytes u32 |
-    topic | payload | properties
+    number u64 | flags u8 (QoS in bits 0-1, RETAIN in bit 2; bit 3 is set if the message is held
+    until PUBREL, and room to retain it is reserved) | topic bytes u16 | payload bytes u32 |
+    properties bytes u32 | topic | payload | properties
 
 The properties section is empty, or consists of the message's expiry time (u64, milliseconds of
 gateway time, 0 for never) and the forwarded MQTT 5.0 properties, encoded as on the wire without
 their length. In the record of a delivery, the flags are QoS and RETAIN as sent to the receiver. Bit
-3 is set if the message came through a shared subscription. Bit 4 is set if it came through a single
+3 is set if the message is sent for a shared subscription. Bit 4 is set if it is sent for a single
 subscription. In this case, the subscription's key (the CRC-32 of its filter) follows the record.
 
 Facts are records that change the state (`state.State` applies them). Observations do not change the
@@ -57,7 +57,10 @@ NEVER_QUEUED: Final = 0xFFFF_FFFF_FFFF_FFFF
 
 
 class RecordLayout:
-    """The fixed part of a record. `lengths` has the index of each field with a text's length."""
+    """The fixed-size fields of a record.
+
+    `lengths` contains the indexes of the fields that are lengths of the texts that follow.
+    """
 
     def __init__(self, fixed: Struct, lengths: tuple[int, ...] = ()) -> None:
         self.fixed = fixed

@@ -60,7 +60,7 @@ class LostSession:
         self.started_to = max(self.started_to, position + 1)
 
     def exchange(self, record: Exchange) -> None:
-        """Process a record that ends a delivery, or that releases or discards a held message."""
+        """Process a record that ends a delivery, or that removes a message held until PUBREL."""
         if record.kind is RecordKind.DELIVERY_COMPLETED:
             self.in_flight.discard(record.packet_id)
             self.completed.add(record.packet_id)
@@ -105,6 +105,9 @@ class LostMessages:
             session.consumed(record.position)
 
     def skip(self, number: int, count: int) -> None:
-        """Count queue positions of the session `number` for which no readable record exists."""
+        """Record that `count` messages of a session are lost because their records are unreadable.
+
+        `number` is the session number.
+        """
         if count > 0:
             self.skipped[number] = self.skipped.get(number, 0) + count
