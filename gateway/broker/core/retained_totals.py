@@ -9,9 +9,9 @@ from gateway.broker.core.topics.levels import CHILDREN_BYTES, LEVEL_BYTES
 class RetainedTotals:
     """Totals of retained messages, and of held messages that will be retained on release.
 
-    A held message is acknowledged to its publisher before it is released and retained. The broker
-    must then still be able to retain the message, so it reserves a *place* for the message. The
-    held message already counts towards the limits on retained messages.
+    A held message is a QoS 2 message that waits for PUBREL. It has already been acknowledged with
+    PUBREC, so the broker must be able to retain it on release. Therefore, the broker reserves a
+    *place* for it, which counts towards the limits on retained messages.
     """
 
     def __init__(self, owners: Owners) -> None:
@@ -38,7 +38,7 @@ class RetainedTotals:
         self._owners.gave_place_up(message)
 
     def held(self, message: Message) -> None:
-        """Count a held message that has a reserved place among the retained messages."""
+        """Count a held message if a place among the retained messages is reserved for it."""
         if message.has_place:
             self._owners.took_place(message)
             self.places += 1

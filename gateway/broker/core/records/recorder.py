@@ -1,8 +1,8 @@
 """Recording of facts (changes of the state). There is one method for each kind of fact.
 
 Each method writes the fact to the current batch and applies it to the state, so that every change
-is recorded. Facts about clean sessions are not written. Observations are written, but change no
-state.
+is recorded. Some facts about clean sessions are applied, but not written. Observations are events
+that change no state, so they are only written.
 """
 
 from gateway.broker.core.records import writer
@@ -163,7 +163,7 @@ class Recorder(Batch):
             writer.write_dropped(self.records, number, message_number, reason, writer.NO_POSITION)
 
     def waiting_dropped(self, delivery: Delivery, reason: DropReason) -> None:
-        """Remove `delivery`, the first in its queue, and record its message as dropped."""
+        """Remove the first delivery from a session's queue, and record that it was dropped."""
         if delivery.session.persistent:
             number = self._name(delivery.session)
             writer.write_dropped(

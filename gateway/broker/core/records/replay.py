@@ -1,9 +1,9 @@
 """Replay of the journal during recovery: the facts of each blob are applied to the state again.
 
-A fact is a recorded change of the state. An interrupted checkpoint may already have written some of
-a blob's facts to the tables. So applying a fact must work in any state: a value to be set may exist
-already, a value to be removed may be gone, and the fact's session may have ended later in the
-journal.
+A blob contains the records of one commit, and a fact is a record of a change of the state. An
+interrupted checkpoint may already have written some of the changes to the tables. Therefore, it
+must be possible to apply a fact whose value has already been set or removed, or whose session has
+already ended.
 """
 
 from collections.abc import Callable
@@ -267,9 +267,9 @@ class Replay:
         self.state.will_set(owner, will)
 
     def finish(self) -> None:
-        """Complete the replay by discarding clean sessions, which do not survive a restart.
+        """Complete the replay by ending the clean sessions, which do not survive a restart.
 
-        Queue rows that are left over from an interrupted checkpoint will be deleted later.
+        Also mark queue rows that an interrupted checkpoint may have left, so that they are deleted.
         """
         self.state.changes.trimmed |= self.state.changes.sessions
         for session in list(self.state.numbers.values()):

@@ -54,7 +54,7 @@ def write_u64(records: BytesWriter, value: int) -> None:
 
 
 def write_head(records: BytesWriter, kind: RecordKind, session: int) -> None:
-    """Write the record kind and the session number, with which every session's record begins."""
+    """Write the record kind and the session number, the first fields of a session's record."""
     records.append(kind)
     write_u32(records, session)
 
@@ -263,7 +263,10 @@ def write_retained_cleared(records: BytesWriter, topic: bytes) -> None:
 def write_observed(
     records: BytesWriter, session: int, event: Observation, subject: str, detail: str
 ) -> None:
-    """Write an OBSERVED record, with long texts truncated. `session` is 0 if there is none."""
+    """Write an OBSERVED record, with long texts truncated.
+
+    `session` is the session number, or 0 if the event does not belong to a session.
+    """
     first = subject.encode("utf-8", "replace")[:OBSERVED_TEXT_BYTES_MAX]
     second = detail.encode("utf-8", "replace")[:OBSERVED_TEXT_BYTES_MAX]
     records.write(

@@ -91,7 +91,7 @@ def receive(core: Core, connection: Connection, packet: Packet, now: float) -> V
 def _is_blocked(
     core: Core, session: Session, connection: Connection, packet: Publish, now: float
 ) -> bool:
-    """Return True if a PUBLISH was refused, dropped or deferred due to a full disk or queue."""
+    """Refuse, drop or defer a PUBLISH if the disk or a queue is full. Return True in this case."""
     if core.limits.disk_full and full_disk.refused_or_deferred(core, session, connection, packet):
         return True
     return full_queues.refused_or_deferred(core, session, connection, packet, now)

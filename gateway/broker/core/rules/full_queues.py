@@ -113,9 +113,9 @@ def _blocking_session(
 def _full_in(core: Core, group: Group, publisher: Session, size_bytes: int) -> Session | None:
     """Return a member of a shared subscription whose full queue prevents the delivery, or None.
 
-    If the queue of a member that slows publishers is full, the message waits unless another
-    connected member has room. If the queue of a member that refuses messages is full, the message
-    is refused unless another member has room.
+    If a member's queue slows its publishers, the message must wait, unless another connected member
+    has room. If a member's queue is full and refuses messages, the message is refused, unless
+    another member has room.
     """
     full: Session | None = None
     slow: Session | None = None
@@ -170,8 +170,8 @@ def _defer(
 def _waits_for_itself(core: Core, connection: Connection) -> bool:
     """Return True if a connection waits for a full queue that only its own input can empty.
 
-    In this case, the broker must continue to read from the connection. The result is also True if
-    several connections wait for each other's queues in a cycle.
+    Such a connection would wait forever. The result is also True if several connections wait for
+    each other's queues in a cycle.
     """
     waits = connection
     for _ in range(WAIT_CYCLE_MAX):

@@ -39,9 +39,10 @@ def accept(
     share: Share | None,
     listener: str,
 ) -> Connection:
-    """Create a connection and return it.
+    """Create a connection from a client and return it.
 
-    The returned connection is already closed if there are too many connections.
+    The returned connection is already closed if there are too many connections. `anonymous` is True
+    if the listener accepts clients without a user. `share` contains the listener's limits.
     """
     decoder = Decoder(
         core.limits.max_packet_size_bytes,
@@ -101,7 +102,7 @@ def _make_room(core: Core, now: float) -> None:
 
 
 def continue_receiving(core: Core, connection: Connection, now: float) -> None:
-    """Process the next slice of the packets that a connection has sent and that still wait."""
+    """Process the next slice of a connection's unprocessed packets."""
     connection.has_more_work = False
     if connection.session is not None:
         violation = subscribe.continue_subscribe(core, connection.session, connection, now)
@@ -164,10 +165,9 @@ def _handle(core: Core, connection: Connection, packets: list[Packet], now: floa
 
 
 def _refuse_malformed(core: Core, connection: Connection, malformed: Malformed, now: float) -> None:
-    """Close a connection because of a packet that cannot be accepted before CONNACK.
+    """Close a connection because a packet before CONNACK is invalid or too large.
 
-    The packet is a malformed or too large CONNECT, or an AUTH. CONNACK is sent only if the client's
-    protocol version has a code for the reason.
+    CONNACK is sent only if the client's protocol version has a code for the reason.
     """
     version = connection.version or malformed.protocol_level
     reason, code = malformed.reason, malformed.reason_code
@@ -183,8 +183,8 @@ def _refuse_malformed(core: Core, connection: Connection, malformed: Malformed, 
 def end_for(core: Core, connection: Connection, violation: Violation, now: float) -> None:
     """Close a connection because its client has violated the protocol.
 
-    The client's will is published, as after every unclean end. Sources: [MQTT-4.8.0-1],
-    [MQTT5-4.13.1-1].
+    The client's will is published, because the client has not sent DISCONNECT. Sources:
+    [MQTT-4.8.0-1], [MQTT5-4.13.1-1].
     """
     if not connection.is_open:
         return

@@ -91,10 +91,10 @@ def _take_over(
 def _refusal_of_access(
     core: Core, connection: Connection, packet: Connect, now: float
 ) -> tuple[int, str]:
-    """Return the reason code with which a client is refused, and the name of the reason.
+    """Check whether a client is refused by a ban, a login rate or the access rules.
 
-    A client is also refused if it is not allowed to publish its will. If the client is accepted,
-    the code is 0 and the name is empty.
+    A client is also refused if it is not allowed to publish its will. Return the reason code and
+    the name of the reason, or 0 and an empty name if the client is accepted.
     """
     if core.bans.is_banned(packet.client_id, connection.username):
         return BANNED, BANNED_REASON  # of a user authenticated by other means than a password

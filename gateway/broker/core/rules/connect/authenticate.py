@@ -107,8 +107,7 @@ def authenticated(
 ) -> Violation | None:
     """Process the authenticator's answer to an `AuthenticationRequest`.
 
-    If the authenticator ends the exchange early, the answer can arrive before the client's next
-    AUTH.
+    A refusal can also arrive while the broker waits for the client's next AUTH.
     """
     connection.checking = False
     if connection.state is ConnectionState.CONNECTED:
@@ -142,7 +141,7 @@ def authenticated(
 def _watch_lifetime(
     core: Core, connection: Connection, answer: AuthenticationAnswer, now: float
 ) -> None:
-    """Schedule the end of the connection for the time at which the client's credentials expire."""
+    """Schedule the connection to be closed when the client's credentials expire."""
     if answer.lifetime_seconds is not None:
         due = now + answer.lifetime_seconds
         core.timers.add(due, Timer(TimerKind.CREDENTIALS, connection, None))

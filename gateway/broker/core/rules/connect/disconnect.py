@@ -2,7 +2,7 @@
 
 When a connection ends, its will is published immediately or after its delay, unless a DISCONNECT
 discards it. A session ends when its connection ends or its expiry interval has passed. It also ends
-if the client makes a clean start, or if an operator deletes the session.
+if the client requests a clean start, or if an operator deletes the session.
 """
 
 from typing import Final
@@ -100,9 +100,10 @@ def end(
     now: float,
     violation: Violation | None = None,
 ) -> None:
-    """End a connection that is still open. The will is published, and a clean session ends too.
+    """Close a connection. Publish or schedule its will, and end its session if it is clean.
 
-    `violation` is sent to an MQTT 5.0 client as reason code and reason string.
+    Do nothing if the connection is already closed. `violation` is sent to an MQTT 5.0 client as a
+    reason code and a reason string.
     """
     if not connection.is_open:
         return

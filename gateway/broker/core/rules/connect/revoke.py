@@ -60,10 +60,10 @@ def deny_removed_users(core: Core, users: frozenset[str] | None, removed: frozen
 
 
 def revoke_certificates(core: Core, revoked: frozenset[str]) -> int:
-    """Stop delivery to stored sessions whose client used one of the certificates in `revoked`.
+    """Stop delivery to sessions of disconnected clients whose certificate is in `revoked`.
 
-    Delivery resumes to sessions whose certificate is no longer in `revoked`. Return the number of
-    sessions to which this call stopped delivery.
+    If a session's certificate is no longer in `revoked`, delivery to the session resumes. Return
+    the number of sessions for which this call stopped delivery.
     """
     count, differs, has_revoked = 0, False, False
     for session in core.state.sessions.values():

@@ -1,11 +1,12 @@
 """Backpressure: which sessions slow down their publishers, and for how long (`WhenFull.SLOW`).
 
-A queue becomes *deep* when half of a limit is used. It is no longer deep when less than 47 % of
-each limit is used. While a queue is deep and its client reads, QoS 1 and 2 PUBLISH packets for the
-queue must wait (`full_queues`). They are not acknowledged yet, so no acknowledged message is
-dropped. A session does not slow its publishers if its client is disconnected, has acknowledged
-nothing for READING_SECONDS, or would need more than DRAIN_SECONDS_MAX to empty its queue. In these
-cases, the queue fills up, and messages beyond its limits are dropped.
+A queue becomes *deep* when it reaches half of one of its limits. It is no longer deep when it is
+below 47 % of every limit. While a queue is deep and its client acknowledges messages, QoS 1 and 2
+PUBLISH packets for the queue must wait (`full_queues`). These packets are not acknowledged while
+they wait, so no acknowledged message is dropped. A session does not slow its publishers if its
+client is disconnected, has acknowledged nothing for READING_SECONDS, or would need more than
+DRAIN_SECONDS_MAX to empty its queue. In these cases, the queue fills up, and messages beyond its
+limits are dropped.
 """
 
 from typing import Final
@@ -31,7 +32,7 @@ NEVER: Final = float("-inf")
 
 
 def queued(core: Core, session: Session) -> None:
-    """Check if a queue is now deep (half full) or nearly full, after a message was added."""
+    """After a message was added to a queue, check if the queue is now half or nearly full."""
     if session.is_half_full:
         if not (session.filling_noted or session.slows) and _is_filled(core, session, 80):
             session.filling_noted = True
@@ -184,8 +185,8 @@ def slows(core: Core, session: Session, publisher: Session) -> bool:
 def accepts_above_limit(session: Session, size_bytes: int, limits: Limits) -> bool:
     """Return True if a full queue that slows its publishers may still accept a message.
 
-    The publisher did not have to wait when it sent the message, so the message may exceed the
-    queue's limits a little.
+    The broker may have accepted the message before the queue became full. Therefore, the message
+    may exceed the limits of the queue, but only up to a fixed maximum.
     """
     return (
         session.queued_count < limits.max_mqueue_len + BEFORE_MESSAGES

@@ -84,8 +84,8 @@ def take_all(core: Core) -> None:
 def retry_all(core: Core, due: float) -> None:
     """Schedule another attempt to process all connections' deferred packets at the time `due`.
 
-    Each attempt begins with a different connection, so that the same connection does not always use
-    up the free space.
+    Each attempt begins with a different connection. Otherwise, one connection could use up the
+    free space each time.
     """
     for first in core.deferred:
         del core.deferred[first]

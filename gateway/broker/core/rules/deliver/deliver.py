@@ -35,8 +35,8 @@ SLOW_READER: Final = "slow_reader"
 def deliver_qos0(core: Core, session: Session, message: Message, flags: int, frame: bytes) -> bytes:
     """Send a message at QoS 0, or queue it for a disconnected client if `mqueue_store_qos0` is set.
 
-    `frame` is the PUBLISH already encoded for another MQTT 3.x client, or empty. Return the encoded
-    PUBLISH, so that it can be used for the next client.
+    `frame` is the PUBLISH as encoded for an earlier MQTT 3.x client, or empty if there is none yet.
+    Return the frame to pass for the next client.
     """
     connection = session.connection
     stores_qos0 = session.persistent and core.limits.mqueue_store_qos0
@@ -271,7 +271,7 @@ def _drop_lost(core: Core, delivery: Delivery) -> None:
 
 
 def evict(core: Core, session: Session) -> None:
-    """Free the memory of messages that are on disk too, except a connected client's next few."""
+    """Free the memory of a session's messages on disk. Keep the next few of a connected client."""
     keep = WAITING_IN_MEMORY_MESSAGES if session.connection is not None else 0
     if not session.loading:
         session.evict(keep)

@@ -143,10 +143,10 @@ def request_page(core: Core, session: Session) -> None:
 
 
 def displace_excess(core: Core, session: Session) -> None:
-    """Drop the oldest messages that exceed the queue's limits.
+    """Drop the oldest messages of a queue until the queue is within its limits.
 
-    These messages were only on disk when newer messages were added, so they could not be dropped
-    earlier.
+    The messages could not be dropped when newer messages were added, because at that time they were
+    only on disk.
     """
     limits = core.limits
     while (
@@ -166,9 +166,9 @@ def _drop(core: Core, session: Session, message: Message, reason: DropReason) ->
 
 
 def note_overflow(core: Core, session: Session, limit: str, detail: str) -> None:
-    """Log that a session has reached the limit named `limit`.
+    """Log that a session has reached the limit named `limit`. `detail` states the consequence.
 
-    No other limit of the session is logged until the session's queue has been empty.
+    After that, nothing more is logged about the session's limits until its queue is empty.
     """
     if not session.overflow_noted:
         session.overflow_noted = True

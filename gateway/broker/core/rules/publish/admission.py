@@ -81,9 +81,9 @@ def _resolve_alias(core: Core, connection: Connection, packet: Publish) -> Viola
 
 
 def quota_violation_of(connection: Connection) -> Violation | None:
-    """Return a violation if another PUBLISH exceeds the receive maximum, or None [MQTT5-3.3.4-7].
+    """Return a violation if another PUBLISH would exceed the receive maximum set in CONNACK.
 
-    The receive maximum applies only to MQTT 5.0 clients.
+    Otherwise return None. The receive maximum applies only to MQTT 5.0 clients [MQTT5-3.3.4-7].
     """
     if connection.version < 5 or connection.receiving < connection.receive_maximum_granted:
         return None
@@ -175,7 +175,8 @@ def message_of(core: Core, packet: Publish) -> Message:
 def must_record(core: Core, session: Session, message: Message, route: Route) -> bool:
     """Return True if a message must be recorded in the journal when it is distributed.
 
-    A QoS 2 message that was held in a persistent session has already been recorded.
+    The function does not check if the message has already been recorded, as is the case for a QoS 2
+    message that was held in a persistent session.
     """
     if route.logged or message.retain:
         return True
@@ -195,10 +196,11 @@ def record(core: Core, session: Session, message: Message, route: Route) -> None
 
 
 def record_again(core: Core, session: Session, message: Message) -> Message:
-    """Record a message for another session, and return the recorded message.
+    """Record a message that is passed on from a clean session. Return the recorded message.
 
-    This is needed if only a clean session still had the message. The earlier record of the message
-    may have been removed from disk after the last persistent receiver acknowledged the message.
+    If the message was recorded before, that record may have been deleted from disk, because all
+    persistent receivers have acknowledged the message. In this case, a copy of the message with a
+    new number is recorded and returned.
     """
     again = message
     if message.batch >= 0:

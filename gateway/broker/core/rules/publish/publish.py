@@ -84,7 +84,10 @@ def _acknowledge(
 
 
 def _forward(core: Core, route: Route, version: int, packet: Publish) -> None:
-    """Forward a QoS 0 PUBLISH. Encode it again only for clients that need different bytes."""
+    """Forward a QoS 0 PUBLISH to its subscribers.
+
+    The packet is forwarded as received where possible. Otherwise it is encoded again.
+    """
     frame = packet.frame
     output = core.output
     statistics = core.statistics

@@ -38,10 +38,10 @@ WAIT_SECONDS: Final = 0.05
 
 
 def find(core: Core, session: Session, connection: Connection, pending: PendingSubscribe) -> bool:
-    """Find the retained messages that the SUBSCRIBE `pending` adds to a persistent session's queue.
+    """Find the retained messages to deliver for the SUBSCRIBE `pending` of a persistent session.
 
-    Return True when the search is complete. The search ends early when it has found one message
-    more than the queue and the client's window can take. This extra message is later counted as
+    Return True when the search is complete. The search stops when it has found one message more
+    than the queue and the client's window have room for. This extra message is later counted as
     dropped.
     """
     if not session.persistent:
@@ -98,7 +98,7 @@ def queue(core: Core, session: Session, pending: PendingSubscribe, now: float) -
 
 
 def add(core: Core, connection: Connection, subscription: Subscription) -> None:
-    """Add a subscription to the list of subscriptions that still need retained messages."""
+    """Add a subscription to the list of those whose retained messages must still be sent."""
     replaying = core.replays.get(connection)
     if replaying is None:
         replaying = PendingReplay()
