@@ -1,9 +1,9 @@
 """Replay of the journal during recovery: the facts of each blob are applied to the state again.
 
-A blob contains the records of one commit, and a fact is a record of a change of the state. An
-interrupted checkpoint may already have written some of the changes to the tables. Therefore, it
-must be possible to apply a fact whose value has already been set or removed, or whose session has
-already ended.
+A blob is a block of journal records. A fact is a record of a change of the state. An interrupted
+checkpoint may already have written some of the changes to the tables. Therefore, it must be
+possible to apply a fact whose value has already been set or removed, or whose session has already
+ended.
 """
 
 from collections.abc import Callable
