@@ -1,7 +1,7 @@
 """Rate limits that apply to all clients of a user together, or to all clients without a user.
 
-A meter outlives the connections that it counts, so a client does not get a new burst when it
-reconnects. This module is pure: it does no I/O and reads no clock.
+A user's meter is kept after the user's connections have closed, so a client does not get a new
+burst when it reconnects. This module is pure: it does no I/O and reads no clock.
 """
 
 from gateway.broker.core.sessions.meter import Meter

@@ -4,7 +4,7 @@ from enum import IntEnum
 
 
 class Word(IntEnum):
-    """A value in a journal record. In the session log, the value is represented by its `word`."""
+    """A value that is stored as an integer in the journal, and as `word` in the session log."""
 
     word: str
 

@@ -1,7 +1,8 @@
 """Counts the work in one turn of the event loop. Excess work waits for a later turn.
 
 The core has no clock, so it counts units of work. A unit takes about a microsecond in the compiled
-core. A slice is the work that is done before the event loop handles all other clients.
+core. The work is divided into slices of about a millisecond. After each slice, the event loop
+handles other clients.
 """
 
 from typing import Final

@@ -144,7 +144,8 @@ class Rules:
     def is_full(self, free_bytes: int, *, was_full: bool) -> bool:
         """Return True if no new data may be accepted.
 
-        `was_full` is the result of the previous call. If it is True, more free space is required.
+        `was_full` is the result of the previous call. A disk that was full counts as full until
+        `taken_again_from` bytes are free.
         """
         return free_bytes < (self.taken_again_from if was_full else self.free_min)
 

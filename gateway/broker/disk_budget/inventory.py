@@ -121,9 +121,9 @@ class Inventory:
 
 
 def _without(whole: Subfolder, files: list[SegmentFile]) -> Subfolder:
-    """Return the totals of a subfolder after subtracting some of its segments.
+    """Return the totals of a subfolder without its oldest segments.
 
-    `whole` contains the totals of all segments. `files` are the oldest, which are subtracted.
+    `whole` contains the totals of all segments, and `files` the oldest segments.
     """
     if not files:
         return whole

@@ -35,7 +35,7 @@ full."""
 
 
 class TooManyBans(Exception):
-    """Error raised if an operator adds a ban while the list of bans is full."""
+    """Error raised if an operator tries to add a ban but the list of bans is full."""
 
 
 class Bans:
@@ -56,7 +56,7 @@ class Bans:
         self.set_flapping(configuration.flapping)
 
     def load(self) -> None:
-        """Load and apply the bans that the last run stored.
+        """Load the stored bans and apply them.
 
         If the file is damaged, rename it and start without bans.
         """
@@ -122,7 +122,7 @@ class Bans:
     # -- automatic
 
     def tick(self) -> None:
-        """Expire bans and ban flapping clients. Called once a second."""
+        """Remove expired bans, and add bans for flapping clients. Called once a second."""
         time_ms = self.time_ms()
         over = [
             key

@@ -104,7 +104,7 @@ class Readiness(IntEnum):
 
 
 def _readiness(session: Session, limits: Limits, qos: int, size_bytes: int) -> Readiness:
-    """Return how ready a member's session is to take a message of this size and QoS now."""
+    """Return how ready a session is to receive a message of this size and QoS."""
     connection = session.connection
     if connection is not None and session.can_send_immediately(connection, limits, qos):
         return Readiness.OPEN
@@ -158,9 +158,10 @@ class Route:
         return len(self.targets) + len(self.groups)
 
     def matched(self) -> int:
-        """Return the number of matching sessions and groups.
+        """Return the number of sessions and groups that have subscribed to the topic.
 
-        Sessions for which the access rules deny the message are counted too.
+        If the access rules deny the message to a session, the session is counted only if it is
+        persistent and its QoS is 1 or 2.
         """
         return self.count() + len(self.refused_targets)
 

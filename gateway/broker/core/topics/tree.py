@@ -1,8 +1,8 @@
 """Lookup of the subscribers of a topic, and of retained messages that match a filter.
 
 There is a tree of filters and a tree of topics. The result for a topic is cached as its `Route`, so
-publishing to the topic again costs one dictionary lookup. The tree of filters also contains the
-groups of shared subscriptions (MQTT 5.0 section 4.8.2), without `$share/<name>/` in their filters.
+publishing to the topic again costs one dictionary lookup. Shared subscriptions
+(MQTT 5.0 section 4.8.2) are stored by filter too, without the prefix `$share/<name>/`.
 """
 
 from collections.abc import Callable
@@ -54,7 +54,7 @@ class TopicTree:
         self.log_topics(logged_filters)
 
     def log_topics(self, logged_filters: list[str]) -> None:
-        """Set the topic filters whose matching messages are always recorded for the session log."""
+        """Set the filters of the topics whose messages are always recorded in the session log."""
         self.logged = Levels(False)
         marker = Session(0, "", False)
         for topic_filter in logged_filters:
@@ -76,9 +76,9 @@ class TopicTree:
     def subscribe(
         self, session: Session, subscription: Subscription, replaced: Subscription | None = None
     ) -> None:
-        """Add a subscription, replacing any with the same session and filter [MQTT-3.8.4-3].
+        """Add a subscription, or replace one that has the same filter [MQTT-3.8.4-3].
 
-        `replaced` is the previous subscription, or None.
+        `replaced` is the session's previous subscription with this filter, or None.
         """
         _, topic_filter = split_shared(subscription.topic_filter)
         group_name = self._group_name_of(session, subscription)
@@ -108,7 +108,7 @@ class TopicTree:
                 self.subscribe(session, subscription)
 
     def _group_name_of(self, session: Session, subscription: Subscription) -> str:
-        """Return the group name with the suffix from `scope_of`, or "" if there is no group."""
+        """Return the name of a shared subscription's group, or "" for other subscriptions."""
         name, _ = split_shared(subscription.topic_filter)
         if not name or self.scope_of is None:
             return name
@@ -268,8 +268,8 @@ def _remove_empty(node: Node, group_name: str) -> None:
 def _collect(root: Node, levels: list[str], found: list[Node]) -> int:
     """Find all filters that match a topic (section 4.7), and append their nodes to `found`.
 
-    `levels` are the topic's levels. Return the number of visited nodes. The maximum is the number
-    of levels plus `Levels.wildcard_patterns`.
+    `levels` are the topic's levels. Return the number of visited nodes, which determines the
+    cost of the search.
     """
     # [MQTT-4.7.2-1] a leading wildcard does not match a topic that begins with $
     hidden = levels[0].startswith("$")

@@ -65,7 +65,7 @@ class Checkpoints:
         return self.store.wants_checkpoint(self.broker.state.changes, interval_seconds, now)
 
     def begin(self, now: float) -> None:
-        """Start a checkpoint of the state up to the last record."""
+        """Start a checkpoint, which contains all changes that have been recorded so far."""
         next_sequence = self.broker.batch.next_sequence
         self.store.begin_checkpoint(self.recovered, next_sequence, now)
 

@@ -62,10 +62,10 @@ class Alarms:
 
 
 def _acknowledged(request: dict[str, Any]) -> dict[str, Any]:
-    """Check a request that reports that a person has acknowledged an alarm.
+    """Check a request which states that a person has acknowledged an alarm.
 
-    The caller records this as an event. The acknowledgement is stored by the status page's
-    process, not here. Raises Refused if the request is invalid.
+    The caller records the acknowledgement as an event. The status page's process stores it.
+    Raises Refused if the request is invalid.
     """
     text_of(request, "id")
     text_of(request, "subject")

@@ -72,7 +72,7 @@ class Found:
     def take(self, blob: bytes) -> bool:
         """Add the matching events of an encoded batch (`blob`).
 
-        Return False if no events of older batches are needed.
+        Return True if events of older batches are needed as well.
         """
         try:
             batch = decode(blob)

@@ -14,9 +14,9 @@ async def first_in_slices(
 ) -> list[_Item]:
     """Select the items of a page from `items`, without blocking the event loop.
 
-    `first_of` sorts the given items in the page's order, and returns as many of them as the page
-    needs. It is called repeatedly, each time with the result of the previous call and with up to
-    `slice_items` more items. Between two calls, the event loop can handle other events.
+    `first_of` sorts the items that it is given, and returns the first ones, as many as the page
+    needs. Each call gets the result of the previous call and up to `slice_items` further items.
+    Between two calls, the event loop can handle other events.
     """
     rest = iter(items)
     found: list[_Item] = []
@@ -27,7 +27,7 @@ async def first_in_slices(
 
 
 def fitting(shown: Iterable[dict[str, Any]], bytes_max: int) -> list[dict[str, Any]]:
-    """Return the first objects that fit into `bytes_max` bytes of JSON, but at least one object."""
+    """Return as many objects as fit into `bytes_max` bytes of JSON, but always the first one."""
     found: list[dict[str, Any]] = []
     size_bytes = 0
     for one in shown:

@@ -31,7 +31,7 @@ class MachineRequests:
 
     @property
     def commands(self) -> dict[str, Callable[[Request], Request]]:
-        """A dictionary of `restart` and `reboot` and the functions that answer these commands."""
+        """The functions that answer the commands `restart` and `reboot`, by command name."""
         return dict.fromkeys(COMMANDS, self._requested)
 
     def _requested(self, request: Request) -> Request:
