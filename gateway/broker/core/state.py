@@ -49,7 +49,7 @@ class State:
     # -- sessions
 
     def session_opened(self, session: Session) -> None:
-        """Add the new session of a client that had no session."""
+        """Add a new session for a client that had no session."""
         self.sessions[session.client_id] = session
         self.numbers[session.number] = session
         if session.number >= self.next_session_number:

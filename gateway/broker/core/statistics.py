@@ -103,7 +103,8 @@ class Statistics:
     def taken_over(self, client_id: str, displaced: str, newcomer: str, now: float) -> None:
         """Record that a new connection has displaced an older one with the same client identifier.
 
-        If devices appear to share the identifier, their takeovers are counted as errors.
+        `displaced` and `newcomer` are the addresses of the older and the new connection. If several
+        devices appear to share the identifier, the takeovers are counted as errors.
         """
         count = self.takeovers.note(client_id, displaced, newcomer, now)
         if count:

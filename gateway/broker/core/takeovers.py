@@ -41,7 +41,7 @@ SECONDS_BETWEEN_LINES: Final = 60.0
 
 
 class Shared:
-    """Recent takeovers with one client identifier, to find out if several devices share it."""
+    """Recent takeovers with one client identifier, used to detect devices that share it."""
 
     def __init__(self, client_id: str, now: float) -> None:
         self.client_id = client_id
@@ -144,7 +144,7 @@ class Takeovers:
                 del self._clients[client_id]
 
     def largest(self, count_max: int) -> list[Shared]:
-        """Return at most `count_max` shared identifiers, those with the most takeovers first."""
+        """Return at most `count_max` shared client identifiers, those with most takeovers first."""
         found = [each for each in self._clients.values() if each.is_found]
         found.sort(key=lambda each: -each.count.value())
         return found[:count_max]

@@ -32,7 +32,7 @@ TIMER_UNITS: Final = 7
 
 
 def watch_slow_reader(core: Core, connection: Connection, now: float) -> None:
-    """Set a timer that closes a connection whose peer has not read for SLOW_READER_SECONDS."""
+    """Set a timer to close the connection if the client reads nothing for SLOW_READER_SECONDS."""
     if not connection.slow_reader_scheduled and connection.is_open:
         connection.slow_reader_scheduled = True
         due = max(now, connection.unwritable_since + SLOW_READER_SECONDS)
@@ -147,7 +147,7 @@ def _publish_will(core: Core, _: Timer, session: Session, now: float) -> None:
 
 
 def _abandon_held(core: Core, timer: Timer, session: Session, now: float) -> None:
-    """Discard held messages whose PUBREL did not arrive within `await_rel_timeout`."""
+    """Discard received QoS 2 messages whose PUBREL did not arrive within `await_rel_timeout`."""
     timeout = core.limits.await_rel_timeout_seconds
     session.await_rel_scheduled = False
     if timeout is None:

@@ -15,7 +15,7 @@ from gateway.broker.wire.packets import Connect, Packet, Publish
 
 
 class ConnectionState(Enum):
-    """The stages of a connection, from before CONNECT to closed."""
+    """The stages of a connection, from waiting for CONNECT to closed."""
 
     AWAITING_CONNECT = 0
     AUTHENTICATING = 1

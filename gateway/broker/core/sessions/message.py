@@ -112,7 +112,7 @@ class Message:
         return retained_bytes_of(self.topic, self.size_bytes())
 
     def username(self) -> str | None:
-        """Return the name of the message's owner, or None if the owner is unknown."""
+        """Return the name of the user whose quota counts the message, or None if unknown."""
         return None if self.owner is None else self.owner.username
 
     def retained_by(self) -> "tuple[int, str | None, str | None]":

@@ -24,7 +24,7 @@ NO_GROUPS: Final[frozenset[str]] = frozenset()
 
 
 class Pace:
-    """Measures how fast a client empties its queue. Used while the long queue slows publishers."""
+    """Measures how fast a client empties its queue. Used while a long queue slows publishers."""
 
     def __init__(self) -> None:
         self.since = NO_TIMER
@@ -177,7 +177,7 @@ class Session:
         )
 
     def byte_limit_reached(self, limits: Limits, size_bytes: int) -> str:
-        """Return the name of the byte limit that another message would exceed, or ""."""
+        """Return the name of the byte limit that another message would exceed, or "" if none."""
         if self.queued_bytes + size_bytes > limits.max_mqueue_bytes:
             return "max_mqueue_bytes"
         owner = self.owner
@@ -228,7 +228,7 @@ class Session:
             owner.queued_bytes += size_bytes
 
     def front(self) -> Delivery | None:
-        """Return the next delivery, or None if the queue is empty or its front is only on disk."""
+        """Return the next delivery, or None if there is none or it is only on disk."""
         if not self.waiting and not self.stored_count and self.recent:
             self.waiting, self.recent = self.recent, self.waiting
         return self.waiting[0] if self.waiting else None

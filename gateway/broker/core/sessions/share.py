@@ -78,12 +78,12 @@ class Share:
         return (*found, meter)
 
     def has_login(self, now: float) -> bool:
-        """Return True if another login would be within the rate. The login is not counted."""
+        """Return True if the login rate allows another login. This call does not count one."""
         logins = self._logins
         return not self.login_rate or logins is None or logins.has_token(now)
 
     def take_login(self, now: float) -> bool:
-        """Count a login. Return False if the login exceeds the rate."""
+        """Count a login. Return False if the login exceeds the login rate."""
         rate = float(self.login_rate)
         if not rate:
             return True

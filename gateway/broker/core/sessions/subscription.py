@@ -54,9 +54,9 @@ def own_bytes_of(topic_filter: str) -> int:
 
 
 def split_shared(topic_filter: str) -> tuple[str, str]:
-    """Return the group name and the filter in a shared subscription's `$share/NAME/FILTER`.
+    """Split a shared subscription `$share/NAME/FILTER` into its group name and its filter.
 
-    For any other filter, the group name is empty.
+    Any other filter is returned unchanged, with an empty group name.
     """
     if not names_group(topic_filter):
         return "", topic_filter

@@ -2,8 +2,8 @@
 
 The member's queued messages and its unacknowledged QoS 1 messages are passed to another member of
 the shared subscription. A QoS 2 message that has been sent is not passed on [MQTT5-4.8.2-5].
-Messages that are only on disk are read before the batch that ends the session is sealed. This batch
-therefore contains both the end of the session and the new queue entries.
+Messages that are only on disk are loaded first. The end of the session and the new queue entries
+can therefore be committed together.
 """
 
 from gateway.broker.core.core import Core

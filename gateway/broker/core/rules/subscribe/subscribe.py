@@ -49,8 +49,8 @@ def continue_subscribe(
     """Process the next slice (about a millisecond) of a connection's pending SUBSCRIBE, if any.
 
     Retained messages for a persistent session are queued in the same batch as the SUBACK, or in an
-    earlier batch. If one slice is not enough for all of them, some are sent before the SUBACK, as
-    section 3.8.4 permits.
+    earlier batch. If there are too many for one slice, some are sent before the SUBACK. Section
+    3.8.4 permits this.
     """
     pending = core.pending_subscribes.get(connection)
     if pending is None:
@@ -81,7 +81,7 @@ def continue_subscribe(
 
 
 def _subscribe(core: Core, session: Session, pending: PendingSubscribe) -> bool:
-    """Add or replace the subscriptions of a SUBSCRIBE. Return True when all are processed."""
+    """Add or replace the subscriptions of a SUBSCRIBE. Return False if more slices are needed."""
     work = core.state.work
     while pending.filters_done < len(pending.filters):
         if work.spent > SLICE_UNITS and pending.filters_done:
