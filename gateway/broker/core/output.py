@@ -89,8 +89,8 @@ class Output:
     def release_batch(self, connection: Connection, is_fact: bool) -> int:
         """Return the number of the batch that must be durable before `send` sends a packet.
 
-        `is_fact` has the same meaning as in `send`. If the packet need not wait, return the number
-        of the last committed batch.
+        If `is_fact` is True, this is the current batch. If the packet need not wait, return the
+        number of the last committed batch.
         """
         if is_fact or connection.withheld_batch > self.committed_batch:
             return self.recorder.batch_number

@@ -45,7 +45,7 @@ class RetainedTotals:
             self.places_bytes += place_bytes_of(message)
 
     def released(self, message: Message) -> None:
-        """Free the place that is reserved for `message`, if any, because it is no longer held."""
+        """Free the place, if any, that was reserved for a message that is no longer held."""
         if message.has_place:
             self._owners.gave_place_up(message)
             self.places -= 1

@@ -144,7 +144,7 @@ class Takeovers:
                 del self._clients[client_id]
 
     def largest(self, count_max: int) -> list[Shared]:
-        """Return at most `count_max` shared client identifiers, those with most takeovers first."""
+        """Return up to `count_max` shared client identifiers, starting with the most takeovers."""
         found = [each for each in self._clients.values() if each.is_found]
         found.sort(key=lambda each: -each.count.value())
         return found[:count_max]

@@ -8,7 +8,7 @@ from gateway.broker.wire.codes import PACKET_TOO_LARGE, PROTOCOL_ERROR
 
 
 class Violation:
-    """A violation of the protocol or of a limit, because of which a connection is closed."""
+    """The reason for closing a connection: a violation of the protocol or of a limit."""
 
     def __init__(self, reason: str, reason_code: int, detail: str) -> None:
         self.reason = reason

@@ -228,7 +228,7 @@ class Session:
             owner.queued_bytes += size_bytes
 
     def front(self) -> Delivery | None:
-        """Return the next delivery, or None if there is none or it is only on disk."""
+        """Return the next delivery if it is in memory, otherwise None."""
         if not self.waiting and not self.stored_count and self.recent:
             self.waiting, self.recent = self.recent, self.waiting
         return self.waiting[0] if self.waiting else None

@@ -78,7 +78,7 @@ class Share:
         return (*found, meter)
 
     def has_login(self, now: float) -> bool:
-        """Return True if the login rate allows another login. This call does not count one."""
+        """Return True if the login rate allows another login. No login is counted."""
         logins = self._logins
         return not self.login_rate or logins is None or logins.has_token(now)
 

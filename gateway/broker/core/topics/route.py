@@ -160,8 +160,8 @@ class Route:
     def matched(self) -> int:
         """Return the number of sessions and groups that have subscribed to the topic.
 
-        If the access rules deny the message to a session, the session is counted only if it is
-        persistent and its QoS is 1 or 2.
+        Persistent sessions with QoS 1 or 2 are counted even if the access rules deny them the
+        message. Other sessions that are denied the message are not counted.
         """
         return self.count() + len(self.refused_targets)
 

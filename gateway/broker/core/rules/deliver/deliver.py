@@ -7,7 +7,7 @@ A delivery at QoS 1 or 2 passes through these states (`DeliveryState`):
        |                          +-----PUBREC, QoS 2---> RECEIVED --PUBCOMP--> DONE
        +--dropped: expired, refused, too large, displaced---------------------> DONE
 
-A message in the session's queue is WAITING. If the client's window is open, a message is not queued
+A message in the session's queue is WAITING. If it can be sent immediately, a message is not queued
 but starts as SENT. SENT is recorded with the packet identifier before PUBLISH is sent, and RECEIVED
 before PUBREL is sent. After a restart the same packet is therefore resent with the same identifier
 (`resend`). Queued messages are sent in their order [MQTT-4.6.0-5].
@@ -92,7 +92,7 @@ def _drop_at_slow_reader(core: Core, session: Session, message: Message) -> None
 
 
 def deliver(core: Core, session: Session, message: Message, flags: int, now: float) -> None:
-    """Send a message at QoS 1 or 2 if the client's window is open, otherwise queue it.
+    """Send a message at QoS 1 or 2 immediately if possible, otherwise queue it.
 
     `flags` are defined in `Delivery`.
     """
@@ -144,7 +144,7 @@ def _count_sent(core: Core, session: Session, qos: int, payload_bytes: int) -> N
 
 
 def pump(core: Core, session: Session, now: float) -> None:
-    """Send queued messages to the client while its window is open."""
+    """Send queued messages to the client, up to the maximum number of messages in flight."""
     connection = session.connection
     if connection is None or session.loading:
         return

@@ -38,7 +38,7 @@ def resend_all(core: Core, session: Session, connection: Connection, now: float)
 def send_unsent(
     core: Core, session: Session, connection: Connection, window: int, now: float
 ) -> None:
-    """Resend messages that did not fit into the client's window when the client connected."""
+    """Resend the messages in `session.unsent`, until `window` messages are in flight."""
     while session.unsent and len(session.outbound) - len(session.unsent) < window:
         _resend(core, session, connection, session.unsent.popleft(), now)
 

@@ -76,7 +76,7 @@ def _find_some(
 
 
 def queue(core: Core, session: Session, pending: PendingSubscribe, now: float) -> bool:
-    """Deliver the retained messages that `find` has stored in `pending`. Return True when done."""
+    """Deliver the retained messages found for a SUBSCRIBE. Return False if work remains."""
     dropped = session.dropped_messages
     is_cut = len(pending.found) * DELIVERY_UNITS > SLICE_UNITS
     while pending.found_done < len(pending.found):
