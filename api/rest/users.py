@@ -33,7 +33,7 @@ users_rest = APIRouter(prefix="/api/v1", tags=["users"])
 
 
 async def users_for(request: Request, asked: AskedUsers) -> UserPage:
-    """Return the users that match the request `asked`, each with the role for logins to the page.
+    """Return the users that match the request `asked`, each with their role on the status page.
 
     Raises BrokerProblem if the broker gave no usable response, or Refused if the broker refused the
     request.

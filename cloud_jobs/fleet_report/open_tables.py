@@ -1,4 +1,4 @@
-"""The gold tables that the report reads. If they cannot be read, the error message is one line."""
+"""The gold tables that the report reads."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TABLES: Final = ("gateway_health", "qos2_daily", "audit_daily", "gaps", "boots"
 
 
 class ReportError(RuntimeError):
-    """Error that is raised if the report cannot be written. The message ends with the fix."""
+    """Error that is raised if the report cannot be written. The message says how to fix it."""
 
 
 @dataclass(frozen=True, slots=True)

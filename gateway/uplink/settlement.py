@@ -30,7 +30,7 @@ A message that is never accepted must not slow the others down.
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
-    """Signal that a QoS 1 or 2 message was received, which must be forwarded."""
+    """Signal that a QoS 1 or 2 message has arrived and must be forwarded."""
 
     side: Side
     arrival: Arrival

@@ -68,7 +68,7 @@ class _FirstOutcome:
         self.outcome: Outcome | None = None
 
     def asked(self, request: Request) -> None:
-        """Ignore a request that was sent."""
+        """Do nothing when a request has been sent."""
 
     def received(self, data: bytes) -> None:
         """Ignore the received bytes."""

@@ -44,7 +44,7 @@ class Reading:
     """Decodes bytes into lines of text, one for each frame and one for each reason for damage."""
 
     def __init__(self, settings: DecoderSettings, units: Mapping[str, str] | None = None) -> None:
-        """Create the object. The first bytes to decode may be the end of a frame.
+        """Create the decoder. Decoding may begin in the middle of a frame.
 
         `units` are the configured units, by quantity.
         """
@@ -72,7 +72,7 @@ class Reading:
         return self._texts_of(lambda: self._decoder.feed(data))
 
     def read_silence(self) -> list[str]:
-        """Return the texts of the buffered frames that silence on the line has completed."""
+        """Return the texts of buffered frames. A pause on the line marks the end of a frame."""
         return self._texts_of(self._decoder.flush)
 
     def _texts_of(self, decode: Callable[[], list[Frame]]) -> list[str]:

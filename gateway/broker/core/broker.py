@@ -243,7 +243,7 @@ class Broker:
         deliver.evict(self.core, session)
 
     def answer_system_subscriptions(self, values: dict[str, bytes]) -> None:
-        """Send the current values of `$SYS` topics to the new subscribers listed in `effects`."""
+        """Send the current values of `$SYS` topics to their new subscribers."""
         system_topics.answer(self.core, values)
 
     def publish_system_values(self, values: dict[str, bytes]) -> None:

@@ -169,7 +169,7 @@ class Chain:
         return False
 
     def _take(self, name: SegmentName) -> None:
-        """Update the state from a segment file. The file proves that the segment was sealed."""
+        """Update the state from the name of a sealed segment's file."""
         head = self.head
         if head is None or head.gateway != self._gateway or name.segment > head.segment:
             self._add(name)
