@@ -17,7 +17,7 @@ _TABLES: Final = ("gateway_health", "qos2_daily", "audit_daily", "gaps", "boots"
 
 
 class ReportError(RuntimeError):
-    """Error that is raised if the report cannot be written. The message says how to fix it."""
+    """Error that is raised if the report cannot be written. The message explains how to fix it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ _ORDER: Final = "time DESC, delivered_at DESC, sequence DESC, position DESC"
 
 
 class QueryError(RuntimeError):
-    """Error if the tables cannot be read. The message says how to fix the problem."""
+    """Error if the tables cannot be read. The message explains how to fix the problem."""
 
 
 @dataclass(frozen=True, slots=True)
