@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
 from typing import Any, Final
 
@@ -32,6 +32,7 @@ from cloud_jobs.ingest.withdrawal import WITHDRAWN
 from cloud_jobs.limits import EVENTS_SMALL_MAX
 from cloud_jobs.spark.effort import small_effort
 from cloud_jobs.spark.few_rows import as_values
+from cloud_jobs.spark.side_by_side import side_by_side
 from cloud_jobs.tables import making
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.gold_schemas import GAPS, GOLD_TABLES
@@ -160,12 +161,11 @@ def _begun(silver: Tables, made: Tables) -> Run:
     A new run commits the range of its batches to the table `gold_runs`. If events of earlier
     batches were withdrawn, the gold tables are emptied, and the new run begins with batch 1.
     """
-    runs = made.query(
-        "SELECT *, max(audited_through) FILTER (WHERE is_done) OVER () AS audited FROM {gold_runs} "
-        "ORDER BY run DESC, is_done DESC LIMIT 1"
-    )
-    last = runs[0] if runs else None
-    audited_through = (last["audited"] or 0) if last is not None else 0
+    found = made.query(
+        "SELECT max(struct(run, is_done, from_batch, through_batch)) AS last, "
+        "max(audited_through) FILTER (WHERE is_done) AS audited FROM {gold_runs}"
+    )[0]
+    last, audited_through = found["last"], found["audited"] or 0
     if last is not None and not last["is_done"]:
         first, through = last["from_batch"], last["through_batch"]
         return Run(last["run"], first, through, audited_through, is_resumed=True)
@@ -249,8 +249,8 @@ def _audit_meanwhile(silver: Tables) -> Iterator[Future[Audit]]:
 
     The audit only reads ingested tables, so the gold tables can be updated at the same time.
     """
-    with ExitStack() as kept, ThreadPoolExecutor(1, "audit") as thread:
-        yield thread.submit(kept.enter_context, audit_of(silver))
+    with ExitStack() as kept, side_by_side() as submit:
+        yield submit(kept.enter_context, audit_of(silver))
 
 
 def _judge(silver: Tables, made: Tables, run: Run, audit: Audit) -> None:

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from gateway.cli.common.failures import EXIT_FAILED, EXIT_INTERRUPTED, CommandFailed, say
 from gateway.cli.running.in_child import in_child
-from gateway.cli.services.prepared import SERVICES, Prepared, import_service
+from gateway.cli.services.prepared import SERVICES, Prepared
 from gateway.process.files.disk_errors import line_of
 from gateway.process.files.private import apply_umask
 
@@ -37,11 +37,13 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
         return _explained(lambda: execute(typed))
 
-    def prepare_in_child() -> int | Prepared:
-        return in_child(prepare, meanwhile=lambda: import_service(typed[0]))
+    def import_modules() -> None:
+        # Clients wait for the broker. Other services may have nothing to do in a configuration.
+        if typed[0] == "broker":
+            import gateway.broker.server.main  # noqa: F401
 
     is_service = bool(typed) and typed[0] in SERVICES
-    outcome = _explained(prepare_in_child) if is_service else prepare()
+    outcome = _explained(lambda: in_child(prepare, import_modules)) if is_service else prepare()
     return outcome if isinstance(outcome, int) else _explained(outcome.run)
 
 

@@ -5,12 +5,11 @@ does not import Typer or pydantic, which are only needed to prepare a service.
 """
 
 import contextlib
-import importlib
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from firmware_bridge.settings import BridgeSettings
@@ -23,25 +22,10 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-SERVICES: Final = {
-    "broker": "gateway.broker.server.main",
-    "bridge": "firmware_bridge.main",
-    "api": "api.main",
-    "upload": "gateway.uploader.main",
-    "uplink": "gateway.uplink.main",
-}
-"""The subcommands that return a service, ready to run, and the main module of each service."""
+SERVICES = frozenset({"broker", "bridge", "api", "upload", "uplink"})
+"""The subcommands that return a service, ready to run."""
 ALIVE_SECONDS = 5.0
 """Seconds between the watchdog reports of a service that has nothing to do."""
-
-
-def import_service(name: str) -> None:
-    """Import the main module of a service.
-
-    If a Python package is missing, return: the service reports it when it starts.
-    """
-    with contextlib.suppress(ModuleNotFoundError):
-        importlib.import_module(SERVICES[name])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
