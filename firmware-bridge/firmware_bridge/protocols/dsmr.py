@@ -43,6 +43,8 @@ _NEXT_HEAD = re.compile(_HEAD.pattern + rb"[^()\r\n]*[\r\n]")
 _HEAD_BYTES = 5
 # The system title, a length of 2 bytes, and the security byte follow.
 _CIPHERED_START, _CIPHERED_HEAD_BYTES = b"\xdb\x08", 14
+# The second byte of a ciphered start may not have arrived yet.
+_ANY_START = re.compile(rb"/|\xdb(?:\x08|\Z)")
 _CIPHERED_HEAD = re.compile(rb"\xdb\x08[\s\S]{8}\x82[\s\S]{2}[\x20\x30]")
 _CIPHERED_LIKELY = b"\xdb\x08________\x82__\x30"
 _STX, _ETX = b"\x02", b"\x03"
@@ -79,7 +81,9 @@ class Dsmr(MeterKeys):
 class DsmrDecoder(ScanningDecoder):
     """Decoder of unencrypted telegrams.
 
-    A telegram counts as damaged if it has no end, or if another telegram begins in it.
+    A telegram counts as damaged if it has no end, or if another telegram begins in it. Encrypted
+    messages are damaged too, with reason "encrypted", so that an operator sees that a key is
+    missing.
     """
 
     fillers: ClassVar = b"\r\n\0 "
@@ -89,8 +93,15 @@ class DsmrDecoder(ScanningDecoder):
         super().__init__(_START)
         self._settings = settings
 
+    def find_start(self, buffer: bytes, position: int) -> int:
+        """Return the first position where a telegram or an encrypted message could begin, or -1."""
+        found = _ANY_START.search(buffer, position)
+        return found.start() if found else -1
+
     def end_of(self, buffer: bytes, position: int) -> int | None:
         """Return the end of the telegram at `position`, or None if more bytes are needed."""
+        if not buffer.startswith(_START, position):
+            return _end_of_ciphered(buffer, position)
         head = buffer[position : position + _HEAD_BYTES]
         if len(head) < _HEAD_BYTES and (len(head) == 1 or head[1:].isalpha()):
             return None
@@ -109,6 +120,8 @@ class DsmrDecoder(ScanningDecoder):
 
     def read_frame(self, data: bytes) -> Frame | None:
         """Check the CRC, and parse the telegram."""
+        if not data.startswith(_START):
+            raise Damaged("encrypted")
         data = _without_check(data)
         head, _, crc = data.rstrip().rpartition(b"!")
         if self._settings.crc and not crc:
@@ -133,14 +146,8 @@ class EncryptedDecoder(ScanningDecoder):
         self._telegrams.tally, self._telegrams.kinds = self.tally, self.kinds
 
     def end_of(self, buffer: bytes, position: int) -> int | None:
-        """Return the end of a message, or None if its length field is incomplete."""
-        head = buffer[position : position + _CIPHERED_HEAD_BYTES]
-        if not _CIPHERED_HEAD.match(head + _CIPHERED_LIKELY[len(head) :]):
-            return position
-        size = ciphered_bytes(head)
-        if size is not None and size > TELEGRAM_BYTES_MAX:
-            raise Damaged("overlong")
-        return None if size is None else position + size
+        """Return the end of the message at `position`, or None if more bytes are needed."""
+        return _end_of_ciphered(buffer, position)
 
     def read_frame(self, data: bytes) -> Frame | None:
         """Decrypt a message and parse the telegram in it.
@@ -154,6 +161,23 @@ class EncryptedDecoder(ScanningDecoder):
         if not telegram.startswith(_START):
             raise Damaged("key")
         return self._telegrams.read_frame(telegram)
+
+
+def _end_of_ciphered(buffer: bytes, position: int) -> int | None:
+    """Return the end of an encrypted message, or None if its length field is incomplete.
+
+    If no such message begins at `position`, the result is `position`.
+
+    Raises:
+        Damaged: with reason "overlong" if the message is longer than any telegram.
+    """
+    head = buffer[position : position + _CIPHERED_HEAD_BYTES]
+    if not _CIPHERED_HEAD.match(head + _CIPHERED_LIKELY[len(head) :]):
+        return position
+    size = ciphered_bytes(head)
+    if size is not None and size > TELEGRAM_BYTES_MAX:
+        raise Damaged("overlong")
+    return None if size is None else position + size
 
 
 def _end_with_check(buffer: bytes, position: int, end: int) -> int | None:

@@ -138,7 +138,6 @@ def _settings_tried(
         yield Nmea(checksum_required=False), "checksum_required = false\n"
     if protocol is Dsmr:
         yield Dsmr(crc=False), "crc = false\n"
-        yield Dsmr(key_file="key"), _WITH_KEY
 
 
 def _has_number(frame: Frame | None) -> bool:

@@ -131,9 +131,19 @@ def test_a_wrong_key_or_none_is_the_reason_of_the_damage() -> None:
     ):
         assert decoder.feed(ciphered(LONG) * 2) == []
         assert decoder.tally.damaged == {"key": 2}
-    decoder = Dsmr(key_file="key").decoder()
-    decoder.feed(ciphered(LONG))
-    assert decoder.tally.damaged == {"encrypted": 1}
+    for settings in (Dsmr(key_file="key"), Dsmr(), Dsmr(crc=False)):
+        decoder = settings.decoder()
+        decoder.feed(ciphered(LONG))
+        assert decoder.tally.damaged == {"encrypted": 1}
+
+
+def test_without_a_key_file_encrypted_messages_count_as_encrypted() -> None:
+    stream = ciphered(LONG) + b"\r\n" + LONG_OTHER + b"\xdb" + ciphered(LONG, counter=2)
+    assert values(check_any_pieces(Dsmr().decoder, stream)) == [0.3]
+    decoder = Dsmr().decoder()
+    decoder.feed(stream)
+    assert decoder.tally.damaged == {"encrypted": 2}
+    assert decoder.tally.foreign == {"noise": 1}
 
 
 def test_an_encrypted_message_longer_than_a_telegram_is_passed_over() -> None:
