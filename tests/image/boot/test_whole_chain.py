@@ -165,10 +165,11 @@ def second_version(machine: Machine, reported: Report) -> None:
 def write_down(path: Path, reported: Report) -> None:
     text = "\n".join(reported.lines)
     path.write_text(
-        "# The whole chain, as it ran\n\n"
-        "Written by `make image-chain`: one card from the compressed image to the rows of the\n"
-        "table, in QEMU, with a simulated board on the emulated USB serial port, a store on the\n"
-        "host, and the Spark job. Times are those of an emulator on two cores.\n\n"
+        "# A run of the whole chain\n\n"
+        "`make image-chain` writes this page. It takes one SD card in QEMU through all steps, from the\n"
+        "compressed image to the rows of the table. A simulated board is connected to the emulated USB\n"
+        "serial port, the object store is on the host, and the Spark job writes the table. The times\n"
+        "were measured in an emulator on two cores.\n\n"
         f"```text\n{text}\n```\n\n"
-        f"![The page of the guest, as a browser on the host shows it]({PICTURE})\n"
+        f"![The gateway's page in a browser on the host]({PICTURE})\n"
     )
