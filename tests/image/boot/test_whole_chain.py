@@ -167,9 +167,9 @@ def write_down(path: Path, reported: Report) -> None:
     path.write_text(
         "# A run of the whole chain\n\n"
         "`make image-chain` writes this page. It takes one SD card in QEMU through all steps,\n"
-        "from the compressed image to the rows of the table. A simulated board is connected to the\n"
-        "emulated USB serial port, the object store is on the host, and the Spark job writes the\n"
-        "table. The times were measured in an emulator on two cores.\n\n"
+        "from the compressed image to the rows of the table. A simulated board is connected to\n"
+        "the emulated USB serial port, the object store is on the host, and the Spark job writes\n"
+        "the table. The times were measured in an emulator on two cores.\n\n"
         f"```text\n{text}\n```\n\n"
         f"![The gateway's page in a browser on the host]({PICTURE})\n"
     )
