@@ -26,9 +26,10 @@ def standstill(rows: Rows) -> str:
     ]
     return (
         "## The longest turn of the event loop\n\n"
-        "The plain build. *At work* is the processor time of the loop's thread between two ticks\n"
-        "of a millisecond, which is the broker's own; *by the clock* also holds what the disk and\n"
-        "other programs took, the load generator among them.\n\n"
+        "The plain build was measured. *At work* is the processor time of the event loop's thread\n"
+        "between two ticks of a millisecond, so it contains only the broker's own work. *By the clock*\n"
+        "is the elapsed time, which includes waiting for the disk and for other programs, such as the\n"
+        "load generator.\n\n"
         + _table("what happens | at work, ms | by the clock, ms | memory, MiB", lines)
     )
 
@@ -42,9 +43,10 @@ def wear(rows: Rows) -> str:
     ]
     return (
         "## Commits and bytes for each message\n\n"
-        "One publisher, one subscriber, persistent sessions, 64-byte payloads, everything in the\n"
-        "session log. *Written* is what the kernel counted for the process, in pages of 4 KiB.\n"
-        "Full load is 20,000 messages: too short for the default to begin a checkpoint.\n\n"
+        "One publisher and one subscriber use persistent sessions and payloads of 64 bytes. The\n"
+        "session log records everything. *Written* is the number of bytes that the kernel counted for\n"
+        "the process, in pages of 4 KiB. Full load is 20,000 messages, which is too short for a\n"
+        "checkpoint to begin with the default interval.\n\n"
         + _table("settings | QoS | messages/s | commits | blob, bytes | written, bytes", lines)
     )
 
@@ -63,8 +65,8 @@ def restart(rows: Rows) -> str:
     )
     return (
         "## A start with 100,000 persistent sessions and 1,000,000 queued messages\n\n"
-        "After a kill, with the file checked whole and the journal replayed. Times count\n"
-        "from the start of the process; each session has one subscription of three levels.\n\n"
+        "The broker starts after a kill, checks the whole file and replays the journal. Times count\n"
+        "from the start of the process. Each session has one subscription with three topic levels.\n\n"
         + _table(heads, lines)
     )
 
@@ -82,7 +84,8 @@ def connections(rows: Rows) -> str:
     )
     return (
         "## Idle connections\n\n"
-        "Clean sessions, as many as this machine allows a process to have files open.\n\n"
+        "The connections have clean sessions. Their number is limited by the files that this machine\n"
+        "allows a process to open.\n\n"
         + _table(heads, lines)
     )
 
@@ -99,10 +102,11 @@ def page_of(figures: dict[str, Rows], machine: dict[str, Any]) -> str:
     """Return the whole page."""
     head = (
         "# Scale, wear and standstill\n\n"
-        "Written by `make scale`, which takes some ten minutes and overwrites what is changed by\n"
+        "`make scale` writes this page. It takes about ten minutes and overwrites changes made by\n"
         f"hand.\n\n{machine['processor']}, {machine['cores']} cores, {machine['system']}, "
         f"{machine['file_system']}, Python {machine['python']}; load average "
-        f"{machine['load_average']} before the start. Where that is above 1 others were at work: "
-        "believe\nprocessor times, counts and bytes, not the clock.\n"
+        f"{machine['load_average']} before the start. If the\nload average is above 1, other "
+        "programs were running: rely on the processor times, counts and bytes, not on the "
+        "elapsed times.\n"
     )
     return "\n\n".join([head.rstrip(), *(PARTS[part](figures[part]) for part in figures)]) + "\n"
