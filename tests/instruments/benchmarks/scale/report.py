@@ -26,10 +26,10 @@ def standstill(rows: Rows) -> str:
     ]
     return (
         "## The longest turn of the event loop\n\n"
-        "The plain build was measured. *At work* is the processor time of the event loop's thread\n"
-        "between two ticks of a millisecond, so it contains only the broker's own work. *By the clock*\n"
-        "is the elapsed time, which includes waiting for the disk and for other programs, such as the\n"
-        "load generator.\n\n"
+        "The plain build was measured. *At work* is the processor time of the event loop's\n"
+        "thread between two ticks of a millisecond, so it contains only the broker's own work.\n"
+        "*By the clock* is the elapsed time, which includes the time taken by the disk and by\n"
+        "other programs, such as the load generator.\n\n"
         + _table("what happens | at work, ms | by the clock, ms | memory, MiB", lines)
     )
 
@@ -44,9 +44,9 @@ def wear(rows: Rows) -> str:
     return (
         "## Commits and bytes for each message\n\n"
         "One publisher and one subscriber use persistent sessions and payloads of 64 bytes. The\n"
-        "session log records everything. *Written* is the number of bytes that the kernel counted for\n"
-        "the process, in pages of 4 KiB. Full load is 20,000 messages, which is too short for a\n"
-        "checkpoint to begin with the default interval.\n\n"
+        "session log records everything. *Written* is the number of bytes that the kernel\n"
+        "counted for the process, in pages of 4 KiB. Full load is 20,000 messages, which is too\n"
+        "short for a checkpoint to begin with the default interval.\n\n"
         + _table("settings | QoS | messages/s | commits | blob, bytes | written, bytes", lines)
     )
 
@@ -65,8 +65,9 @@ def restart(rows: Rows) -> str:
     )
     return (
         "## A start with 100,000 persistent sessions and 1,000,000 queued messages\n\n"
-        "The broker starts after a kill, checks the whole file and replays the journal. Times count\n"
-        "from the start of the process. Each session has one subscription with three topic levels.\n\n"
+        "The broker starts after a kill, checks the whole file and replays the journal. Times\n"
+        "count from the start of the process. Each session has one subscription with three\n"
+        "topic levels.\n\n"
         + _table(heads, lines)
     )
 
@@ -84,8 +85,8 @@ def connections(rows: Rows) -> str:
     )
     return (
         "## Idle connections\n\n"
-        "The connections have clean sessions. Their number is limited by the files that this machine\n"
-        "allows a process to open.\n\n"
+        "The connections have clean sessions. Their number is limited by the files that this\n"
+        "machine allows a process to open.\n\n"
         + _table(heads, lines)
     )
 
