@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from typer.main import get_command
 
-from gateway.cli.application import PROGRAM, application
+from gateway.cli.application import PROGRAM, application_of
 from image.deb.manual import commands_of, help_of, metavar_of, split
 
 PAGE: Final = Path(__file__).resolve().parent / "options.md"
@@ -24,7 +24,7 @@ def command_page() -> str:
     """Return the page with a section for each command, in the order of `oncegate --help`."""
     sections = [
         "\n".join(_section_of(path, command))
-        for path, command in commands_of(get_command(application), (PROGRAM,))
+        for path, command in commands_of(get_command(application_of()), (PROGRAM,))
     ]
     return "\n".join([INTRODUCTION, *sections])
 

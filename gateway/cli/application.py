@@ -2,12 +2,12 @@
 
 import os
 import re
-from collections.abc import Sequence
-from typing import Annotated, Literal
+from collections.abc import Iterable, Sequence
+from importlib import import_module
+from typing import Annotated, Final, Literal
 
 import typer
 
-from gateway.cli.access import acl, api_token, passwd, tls
 from gateway.cli.common.failures import (
     EXIT_CODES_TEXT,
     EXIT_INTERRUPTED,
@@ -15,15 +15,7 @@ from gateway.cli.common.failures import (
     EXIT_USAGE,
     say,
 )
-from gateway.cli.control import ctl
-from gateway.cli.installation import backup, check_config, identity, restore, update
-from gateway.cli.serial import commands as serial
-from gateway.cli.serial import simulate_board
-from gateway.cli.services import api, bridge, broker, uplink, upload
 from gateway.cli.services.prepared import Prepared
-from gateway.cli.supervision import up
-from gateway.cli.tables import ingest, jobs, query, report
-from gateway.cli.tools import audit, bench
 from gateway.process.files.disk_errors import line_of
 
 PROGRAM = "oncegate"
@@ -37,42 +29,62 @@ _EXTRA_FILE = re.compile(r"unexpected extra argument.*\((\S+\.toml)\)")
 """Matches the error for a configuration file that was given without `--config`, which other daemons
 accept."""
 
-application = typer.Typer(
-    name=PROGRAM,
-    epilog=f"Start with:  oncegate up\n\n{EXIT_CODES_TEXT}",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-application.command("up")(up.up)
-application.command("broker")(broker.broker)
-application.command("bridge")(bridge.bridge)
-application.command("uplink")(uplink.uplink)
-application.command("api")(api.api)
-application.command("upload")(upload.upload)
-application.command("simulate-board")(simulate_board.simulate_board)
-application.command("ingest")(ingest.ingest)
-application.command("audit")(audit.audit)
-application.command("gold")(jobs.gold)
-application.command("gaps")(jobs.gaps)
-application.command("requeue")(jobs.requeue)
-application.command("compact")(jobs.compact)
-application.command("vacuum")(jobs.vacuum)
-application.command("query")(query.query)
-application.command("report")(report.report)
-application.add_typer(ctl.application, name="ctl")
-application.add_typer(serial.application, name="serial")
-application.add_typer(acl.application, name="acl")
-application.add_typer(api_token.application, name="api-token")
-application.command("passwd")(passwd.passwd)
-application.add_typer(tls.application, name="tls")
-application.command("id")(identity.identity)
-application.command("bench")(bench.bench)
-application.command("update")(update.update)
-application.command("backup")(backup.backup)
-application.command("restore")(restore.restore)
-application.command("check-config")(check_config.check_config)
+COMMANDS: Final = {
+    "up": "supervision.up:up",
+    "broker": "services.broker:broker",
+    "bridge": "services.bridge:bridge",
+    "uplink": "services.uplink:uplink",
+    "api": "services.api:api",
+    "upload": "services.upload:upload",
+    "simulate-board": "serial.simulate_board:simulate_board",
+    "ingest": "tables.ingest:ingest",
+    "audit": "tools.audit:audit",
+    "gold": "tables.jobs:gold",
+    "gaps": "tables.jobs:gaps",
+    "requeue": "tables.jobs:requeue",
+    "compact": "tables.jobs:compact",
+    "vacuum": "tables.jobs:vacuum",
+    "query": "tables.query:query",
+    "report": "tables.report:report",
+    "ctl": "control.ctl:application",
+    "serial": "serial.commands:application",
+    "acl": "access.acl:application",
+    "api-token": "access.api_token:application",
+    "passwd": "access.passwd:passwd",
+    "tls": "access.tls:application",
+    "id": "installation.identity:identity",
+    "bench": "tools.bench:bench",
+    "update": "installation.update:update",
+    "backup": "installation.backup:backup",
+    "restore": "installation.restore:restore",
+    "check-config": "installation.check_config:check_config",
+}
+"""The subcommands in the order of the help text.
+
+Each value is a module below `gateway.cli`, and the name of a function or a group of commands in it.
+A module is imported when its subcommand is used, so that a service does not wait for the modules of
+other subcommands."""
+
+
+def application_of(names: Iterable[str] = COMMANDS) -> typer.Typer:
+    """Create the command line with some of the subcommands. Their modules are imported now."""
+    application = typer.Typer(
+        name=PROGRAM,
+        epilog=f"Start with:  oncegate up\n\n{EXIT_CODES_TEXT}",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    application.callback()(oncegate)
+    for name in names:
+        module, _, attribute = COMMANDS[name].partition(":")
+        command = getattr(import_module(f"gateway.cli.{module}"), attribute)
+        if isinstance(command, typer.Typer):
+            application.add_typer(command, name=name)
+        else:
+            application.command(name)(command)
+    return application
 
 
 def _show_version(wanted: bool) -> None:
@@ -99,7 +111,6 @@ def _show_completion(shell: Shell | None) -> None:
         raise typer.Exit
 
 
-@application.callback()
 def oncegate(
     _: Annotated[
         bool,
@@ -130,10 +141,13 @@ def execute(arguments: Sequence[str]) -> int | Prepared:
     Raises CommandFailed or OSError if the command fails, and ModuleNotFoundError if it needs a
     Python package that is not installed.
     """
-    if COMPLETION_VARIABLE in os.environ:
+    is_completion = COMPLETION_VARIABLE in os.environ
+    if is_completion:
         from typer.completion import completion_init  # type: ignore[attr-defined]
 
         completion_init()
+    is_named = bool(arguments) and arguments[0] in COMMANDS and not is_completion
+    application = application_of(arguments[:1] if is_named else COMMANDS)
     try:
         outcome = application(arguments, prog_name=PROGRAM, standalone_mode=False)
     except typer.TyperException as error:

@@ -17,7 +17,7 @@ from typing import Any
 
 from typer.main import get_command
 
-from gateway.cli.application import PROGRAM, application, completion_script
+from gateway.cli.application import PROGRAM, application_of, completion_script
 from gateway.cli.common.failures import EXIT_CODES_TEXT
 
 
@@ -26,7 +26,7 @@ def main(share: Path) -> None:
     heading = f'"" "Oncegate {version("oncegate")}" "Oncegate"'
     manual = share / "man" / "man1"
     manual.mkdir(parents=True)
-    for path, command in commands_of(get_command(application), (PROGRAM,)):
+    for path, command in commands_of(get_command(application_of()), (PROGRAM,)):
         page = page_of(path, command, heading)
         packed = gzip.compress(page.encode(), compresslevel=9, mtime=0)
         (manual / f"{'-'.join(path)}.1.gz").write_bytes(packed)

@@ -7,7 +7,7 @@ import pytest
 from firmware_bridge.protocols.table import PROTOCOLS
 from typer.testing import CliRunner
 
-from gateway.cli.application import application
+from gateway.cli.application import application_of
 from gateway.configuration import load
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -20,7 +20,7 @@ def commands_of(program: str) -> list[str]:
 
 @pytest.mark.parametrize("verb", commands_of("oncegate"))
 def test_a_verb_in_the_readme_exists(verb: str) -> None:
-    assert CliRunner().invoke(application, [verb, "--help"]).exit_code == 0
+    assert CliRunner().invoke(application_of(), [verb, "--help"]).exit_code == 0
 
 
 @pytest.mark.parametrize("target", commands_of("make"))

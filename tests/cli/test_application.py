@@ -13,7 +13,7 @@ import rich.markup
 import typer
 
 from gateway.broker.server.host.compiled import COMPILED
-from gateway.cli.application import application
+from gateway.cli.application import application_of
 from gateway.cli.main import run
 from tests.cli.command import oncegate
 
@@ -50,6 +50,18 @@ def test_every_verb_has_help_with_an_example_and_takes_a_configuration(
     assert "--config" in outcome.stdout
 
 
+def test_a_subcommand_imports_no_other_and_the_help_imports_all() -> None:
+    code = (
+        "import sys; from gateway.cli.application import execute\n"
+        "execute([sys.argv[1], '--help'])\n"
+        "print({'gateway.cli.tools.bench', 'gateway.cli.tables.jobs'} & sys.modules.keys())"
+    )
+    for name, is_alone in (("broker", True), ("brocker", False)):
+        command = [sys.executable, "-c", code, name]
+        started = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert started.stdout.endswith("set()\n") is is_alone
+
+
 def commands_of(command: Any) -> Iterator[Any]:
     """Yield a command and all its subcommands."""
     yield command
@@ -60,7 +72,7 @@ def commands_of(command: Any) -> Iterator[Any]:
 def test_no_help_text_loses_words_in_brackets_because_they_are_markup() -> None:
     texts = [
         text
-        for command in commands_of(typer.main.get_command(application))
+        for command in commands_of(typer.main.get_command(application_of()))
         for text in (command.help, *(getattr(each, "help", None) for each in command.params))
         if text is not None
     ]

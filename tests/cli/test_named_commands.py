@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from gateway.cli.application import application
+from gateway.cli.application import application_of
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ("gateway", "api", "firmware-bridge", "cloud_jobs", "image", "docs")
@@ -27,7 +27,7 @@ def advised() -> Iterator[tuple[str, str]]:
 def known() -> set[str]:
     """Return the commands that exist in each group."""
     found = set()
-    whole = typer.main.get_command(application)
+    whole = typer.main.get_command(application_of())
     for group in GROUPS:
         command = whole
         for name in group.split():

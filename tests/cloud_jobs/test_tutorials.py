@@ -8,14 +8,14 @@ import pytest
 from pyspark.sql import SparkSession
 from typer.testing import CliRunner
 
-from gateway.cli.application import application
+from gateway.cli.application import application_of
 from tests.documents.tutorial import TUTORIALS, Reader, free_ports
 
 
 def run_here(arguments: list[str]) -> tuple[int, str]:
     """Run a command in this process, with the Spark session that the tests share."""
     outcome = CliRunner().invoke(
-        application, arguments, env={"COLUMNS": "100"}, catch_exceptions=False
+        application_of(), arguments, env={"COLUMNS": "100"}, catch_exceptions=False
     )
     return outcome.exit_code, outcome.output
 

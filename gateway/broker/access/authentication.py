@@ -58,6 +58,11 @@ class Authenticator:
         """One message for each user source that cannot respond now, with the reason."""
         return [each.problem for each in self._sources if each.problem is not None]
 
+    def prepare(self) -> None:
+        """Start a process that checks passwords, if a user source has passwords."""
+        if self._with_passwords is not None:
+            self.checks.prepare()
+
     def replace_users(self, users: PasswordFile) -> frozenset[str] | None:
         """Check later logins against `users`, the new contents of the password file.
 

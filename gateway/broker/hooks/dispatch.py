@@ -173,7 +173,7 @@ class Hooks:
         loaded: list[Any] = []
         problem = _problem_of(lambda: loaded.append(importlib.import_module(self.module)))
         if problem is not None:
-            self._fail(f"{_sentence_of(problem)}; correct the module, or the path to it (PYTHONPATH)")
+            self._fail(f"{_sentence_of(problem)}; correct the module or PYTHONPATH")
             return None
         observer = getattr(loaded[0], "observer", None)
         if observer is None:

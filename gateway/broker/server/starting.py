@@ -80,13 +80,17 @@ def authenticator_of(
 
     If `others` already contains the source for the password file, this source is used. `checks`
     comes from the authenticator that is being replaced, so that running checks continue and failed
-    logins still count.
+    logins still count. At the start of the broker, when there is none, a process that checks
+    passwords is started before the first login needs it.
     """
     sources = dict(others)
     if users is not None and "password_file" not in sources:
         key = load_key(configuration.gateway.data_dir)
         sources["password_file"] = FileUsers(users, key)
-    return Authenticator([sources[name] for name in configuration.access.sources], checks)
+    authenticator = Authenticator([sources[name] for name in configuration.access.sources], checks)
+    if checks is None:
+        authenticator.prepare()
+    return authenticator
 
 
 def store_of(configuration: Configuration) -> Store:

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from cloud_jobs import main as job
 from cloud_jobs.report import Gap, GatewayRange, IngestReport, RepeatedStart, TableCount
-from gateway.cli.application import application
+from gateway.cli.application import application_of
 from gateway.cli.common.output import show
 from gateway.cli.control.ctl import application as ctl
 from gateway.cli.main import run
@@ -57,7 +57,7 @@ def finished(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_verb_that_prints_a_result_has_the_option() -> None:
-    commands = [*application.registered_commands, *ctl.registered_commands]
+    commands = [*application_of().registered_commands, *ctl.registered_commands]
     named = {command.name or command.callback.__name__: command for command in commands}  # type: ignore[union-attr]
     assert set(named) > WITHOUT_A_RESULT
     for name, command in named.items():

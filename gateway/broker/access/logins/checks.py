@@ -44,6 +44,10 @@ class Checks:
         self._threads = ThreadPoolExecutor(PASSWORD_CHECKS_MAX, "token")
         self._running: set[asyncio.Future[Any]] = set()
 
+    def prepare(self) -> None:
+        """Start a worker process for passwords, before a login needs it."""
+        self._workers.prepare()
+
     @property
     def delayed(self) -> int:
         """Number of logins since the broker's start that were delayed by earlier wrong guesses."""

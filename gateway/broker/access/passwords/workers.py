@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Final
 
 from gateway.broker.access.passwords.worker import LOW_PRIORITY, PasswordHash, request_of
@@ -82,6 +83,14 @@ class PasswordWorkers:
         """Time of the event loop's clock until which workers run with normal priority."""
         self._idle: list[_Worker] = []
         self._all: set[_Worker] = set()
+
+    def prepare(self) -> None:
+        """Start a worker now, so that the first login does not wait until a worker has started.
+
+        If no process can be started, the first login tries again.
+        """
+        with suppress(OSError):
+            self._idle.append(self._worker(has_low_priority=True))
 
     async def held(self, hashes: Sequence[PasswordHash], password: bytes) -> list[bool]:
         """Check a password against several hashes, and return one Boolean for each hash.

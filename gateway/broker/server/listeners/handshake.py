@@ -17,9 +17,7 @@ from wsproto.events import AcceptConnection, RejectConnection, RejectData, Reque
 from wsproto.handshake import H11Handshake
 from wsproto.utilities import RemoteProtocolError
 
-PATHS: Final = ("/mqtt", "/ws", "/")
-"""Paths that are accepted if a listener has no `websocket_path`: default paths of clients and
-common paths of other brokers."""
+from gateway.broker.server.listeners.policy import WEBSOCKET_PATHS
 
 SUBPROTOCOL: Final = "mqtt"
 SUBPROTOCOLS: Final = (SUBPROTOCOL, "mqttv3.1")
@@ -63,7 +61,7 @@ class Answer:
 class Handshake:
     """The opening handshake of one WebSocket connection."""
 
-    def __init__(self, origins: tuple[str, ...], paths: tuple[str, ...] = PATHS) -> None:
+    def __init__(self, origins: tuple[str, ...], paths: tuple[str, ...] = WEBSOCKET_PATHS) -> None:
         self._origins = origins
         self._paths = paths
         self._received = bytearray()

@@ -12,13 +12,11 @@ from gateway.broker.server.event_loop.event_loop import EventLoop
 from gateway.broker.server.listeners.address_limits import BURST_SECONDS, AddressLimits
 from gateway.broker.server.listeners.certificates import Certificates
 from gateway.broker.server.listeners.gate import Gate, GateLimits
-from gateway.broker.server.listeners.handshake import PATHS
 from gateway.broker.server.listeners.handshake_turns import HandshakeTurns
-from gateway.broker.server.listeners.policy import AdmissionPolicy
+from gateway.broker.server.listeners.policy import WEBSOCKET_PATHS, AdmissionPolicy
 from gateway.broker.server.listeners.proxied import ProxiedProtocol
 from gateway.broker.server.listeners.stream import MqttProtocol
 from gateway.broker.server.listeners.tls import TlsLayer
-from gateway.broker.server.listeners.websocket import WebSocketProtocol
 from gateway.configuration import Listener
 
 Factory = Callable[[], asyncio.Protocol]
@@ -74,7 +72,7 @@ def policy_of(listener: Listener, share: Share) -> AdmissionPolicy:
 
 def paths_of(listener: Listener) -> tuple[str, ...]:
     """Return the URL paths under which a listener accepts WebSocket connections."""
-    return PATHS if listener.websocket_path is None else (listener.websocket_path,)
+    return WEBSOCKET_PATHS if listener.websocket_path is None else (listener.websocket_path,)
 
 
 def factory_of(
@@ -86,7 +84,12 @@ def factory_of(
     addresses: AddressLimits,
 ) -> Factory:
     """Return a function that creates the protocol objects for each connection to a listener."""
-    protocol = WebSocketProtocol if listener.protocol == "websocket" else MqttProtocol
+    protocol = MqttProtocol
+    if listener.protocol == "websocket":
+        # Without such a listener, the broker starts sooner, and needs less memory.
+        from gateway.broker.server.listeners.websocket import WebSocketProtocol  # noqa: PLC0415
+
+        protocol = WebSocketProtocol
     keeping = _gatekeeping_of(event_loop, listener, addresses)
 
     def make() -> tuple[MqttProtocol, asyncio.Protocol]:

@@ -1,6 +1,12 @@
 """The admission policy of a listener: which connections it accepts, and how many."""
 
+from typing import Final
+
 from gateway.broker.core.sessions.share import Share
+
+WEBSOCKET_PATHS: Final = ("/mqtt", "/ws", "/")
+"""Paths that are accepted if a listener has no `websocket_path`: default paths of clients and
+common paths of other brokers."""
 
 
 class AdmissionPolicy:

@@ -67,8 +67,7 @@ def restart(rows: Rows) -> str:
         "## A start with 100,000 persistent sessions and 1,000,000 queued messages\n\n"
         "The broker starts after a kill, checks the whole file and replays the journal. Times\n"
         "count from the start of the process. Each session has one subscription with three\n"
-        "topic levels.\n\n"
-        + _table(heads, lines)
+        "topic levels.\n\n" + _table(heads, lines)
     )
 
 
@@ -86,8 +85,7 @@ def connections(rows: Rows) -> str:
     return (
         "## Idle connections\n\n"
         "The connections have clean sessions. Their number is limited by the files that this\n"
-        "machine allows a process to open.\n\n"
-        + _table(heads, lines)
+        "machine allows a process to open.\n\n" + _table(heads, lines)
     )
 
 
