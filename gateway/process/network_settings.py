@@ -7,7 +7,7 @@ changes the network settings checks the request again. It also checks gateway.to
 import ipaddress
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from gateway.process.countries import country_meant_by
@@ -22,12 +22,16 @@ SSID_BYTES_MAX: Final = 32
 WIFI_PASSWORD: Final = r"[\x20-\x7e]{8,63}|[0-9A-Fa-f]{64}|"  # noqa: S105 - a pattern
 WIFI_PASSWORD_ALLOWED: Final = "8 to 63 letters, digits and signs, or 64 hexadecimal"  # noqa: S105
 COUNTRY_ALLOWED: Final = 'a country\'s code in two letters (ISO 3166-1), like "DE", "GB" or "US"'
+INTERFACE: Final = r"[A-Za-z0-9_][A-Za-z0-9._-]{0,14}"
+"""Name of a network adapter: at most 15 bytes (IFNAMSIZ in linux/if.h). systemd-networkd reads it
+as a list of patterns (systemd.network(5)), so spaces, wildcards and escapes are excluded."""
+INTERFACE_ALLOWED: Final = "one adapter's name, 1 to 15 of a-z, A-Z, 0-9, ., _ and -, like eth0"
 NAME_SERVERS_MAX: Final = 3
 """Name servers, at most: as many as resolv.conf may have (resolv.conf(5))."""
 KEEP, DHCP, FIXED, JOIN, OFF = "keep", "dhcp", "fixed", "join", "off"
 KEYS: Final[tuple[str, ...]] = (
     "hostname", "wifi", "wifi_ssid", "wifi_password", "wifi_country", "wifi_hidden",
-    "ethernet", "ethernet_address", "ethernet_gateway", "ethernet_dns",
+    "ethernet", "ethernet_address", "ethernet_gateway", "ethernet_dns", "ethernet_interface",
 )  # fmt: skip
 """The keys of a request, which is one JSON object."""
 
@@ -43,6 +47,8 @@ class EthernetAddress:
     address: str
     gateway: str | None = None
     dns: tuple[str, ...] = ()
+    interface: str | None = None
+    """The adapter that gets the address, such as eth0. If None, every Ethernet adapter gets it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +175,11 @@ def _ethernet_in(request: Mapping[str, object]) -> EthernetAddress:
     if not isinstance(dns, list) or not all(isinstance(each, str) for each in dns):
         raise _refused("ethernet_dns", "a list of IP addresses")
     gateway = _text_of(request, "ethernet_gateway") or None
-    return ethernet_address(_text_of(request, "ethernet_address"), gateway, tuple(dns))
+    interface = _text_of(request, "ethernet_interface") or None
+    if interface is not None and re.fullmatch(INTERFACE, interface) is None:
+        raise _refused("ethernet_interface", INTERFACE_ALLOWED)
+    fixed = ethernet_address(_text_of(request, "ethernet_address"), gateway, tuple(dns))
+    return replace(fixed, interface=interface)
 
 
 def _choice_of(request: Mapping[str, object], key: str, choices: tuple[str, ...]) -> str:

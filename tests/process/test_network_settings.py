@@ -28,6 +28,20 @@ def test_a_whole_change_is_understood() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "name", ["eth0", "end0", "enxb827eb123456", "enp1s0f0", "usb0", "eth0.10", "_", "a" * 15]
+)
+def test_a_fixed_address_can_be_given_to_one_adapter(name: str) -> None:
+    change = change_in({**FIXED, "ethernet_interface": name})
+    assert change.ethernet == EthernetAddress("192.0.2.10/24", interface=name)
+
+
+@pytest.mark.parametrize("name", [None, ""])
+def test_without_an_adapter_s_name_every_adapter_gets_the_address(name: str | None) -> None:
+    change = change_in({**FIXED, "ethernet_interface": name})
+    assert change.ethernet == EthernetAddress("192.0.2.10/24")
+
+
 def test_each_part_can_be_left_as_it_is_or_taken_back() -> None:
     assert change_in({"hostname": "a"}).wifi is None
     assert change_in({"wifi": "off"}).leaves_wifi
@@ -35,6 +49,11 @@ def test_each_part_can_be_left_as_it_is_or_taken_back() -> None:
     assert change_in({**JOIN, "wifi_password": ""}).wifi is not None, "the stored one"
 
 
+NO_ADAPTERS = (
+    "a" * 16, "é", "eth/0", "..", ".", "-eth0", " ", "eth0 eth1", "eth0\t", "eth0\n",
+    "eth0\nType=wlan", "eth*", "eth?", "eth[01]", "[", "]", "!eth0", "eth0\\", '"eth0"', "'eth0'",
+    "#", ";", "%i", "eth0:1", "a=b", "eth0\0", 7, ["eth0"],
+)  # fmt: skip
 HOSTILE: list[tuple[dict[str, Any], str]] = [
     ({}, "nothing would change"),
     ({"hostname": "a\nb"}, "'hostname'"),
@@ -73,6 +92,7 @@ HOSTILE: list[tuple[dict[str, Any], str]] = [
     ({**FIXED, "ethernet_dns": ["192.0.2.1"] * 4}, "'ethernet_dns'"),
     ({**FIXED, "ethernet_dns": ["192.0.2.1\n[Match]"]}, "'ethernet_dns'"),
     ({**FIXED, "ethernet_dns": ["fe80::1%eth0"]}, "'ethernet_dns'"),
+    *(({**FIXED, "ethernet_interface": name}, "'ethernet_interface'") for name in NO_ADAPTERS),
 ]
 
 
