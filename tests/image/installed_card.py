@@ -33,7 +33,7 @@ pytestmark = pytest.mark.timeout(1800)
 def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
     """Boot a Debian 13 with the card's programs and units, and an Ethernet interface."""
     made = Machine(tmp_path_factory.mktemp("card") / "root")
-    make_root("trixie", ROOT / "build/deb/card-machine.tar", made.root)
+    make_root("trixie", ROOT / "build/deb/card-machine.tar", made.root, ("iproute2",))
     put_card_into(made.root)
     try:
         made.start()

@@ -34,8 +34,11 @@ _ENVIRONMENT = (
 )
 
 
-def make_root(suite: str, tarball: Path, root: Path) -> None:
-    """Unpack a Debian with systemd and Python into `root`, downloaded once to `tarball`."""
+def make_root(suite: str, tarball: Path, root: Path, packages: tuple[str, ...] = ()) -> None:
+    """Unpack a Debian with systemd, Python and `packages` into `root`.
+
+    It is downloaded once to `tarball`.
+    """
     if not tarball.exists():
         tarball.parent.mkdir(parents=True, exist_ok=True)
         partial = tarball.with_suffix(".partial.tar")
@@ -44,7 +47,7 @@ def make_root(suite: str, tarball: Path, root: Path) -> None:
                 "mmdebstrap",
                 "--quiet",
                 "--variant=minbase",
-                "--include=python3,systemd,systemd-sysv,dbus",
+                f"--include={','.join(('python3', 'systemd', 'systemd-sysv', 'dbus', *packages))}",
                 suite,
                 partial,
             ],
