@@ -2,8 +2,8 @@
 
     python -m pytest tests/image/installed_card.py        as root; a part of `make deb-test`
 
-systemd, its confinement of services and systemd-networkd are real, and the machine has an Ethernet
-interface. It has no slots and no boot partition: the kernel's command line is a file, and so
+systemd, its confinement of services and systemd-networkd are real, and the machine has two Ethernet
+interfaces. It has no slots and no boot partition: the kernel's command line is a file, and so
 ProtectProc= is off for the unit that reads it. `make test` does not collect it: it boots a machine.
 """
 
@@ -23,7 +23,7 @@ UNITS = ("oncegate-network.path", "oncegate-network.service", "oncegate-network.
          "oncegate-update.path", "oncegate-update.service", "device-network-apply.service",
          "device-network-keep.service")  # fmt: skip
 REQUESTS = "/run/oncegate/card-requests"
-WIRED = "eth7"
+WIRED, OTHER = "eth7", "other"
 TRIAL_SECONDS = 12.0
 DEADLINE_SECONDS = 60.0
 pytestmark = pytest.mark.timeout(1800)
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.timeout(1800)
 
 @pytest.fixture(scope="module")
 def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
-    """Boot a Debian 13 with the card's programs and units, and an Ethernet interface."""
+    """Boot a Debian 13 with the card's programs and units, and two Ethernet interfaces."""
     made = Machine(tmp_path_factory.mktemp("card") / "root")
     make_root("trixie", ROOT / "build/deb/card-machine.tar", made.root, ("iproute2",))
     put_card_into(made.root)
@@ -50,9 +50,9 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
 
 ADD_INTERFACES = (
     "import subprocess; "
-    f"subprocess.run(['ip', 'link', 'add', '{WIRED}', 'type', 'veth', 'peer', 'name', 'other'], "
+    f"subprocess.run(['ip', 'link', 'add', '{WIRED}', 'type', 'veth', 'peer', 'name', '{OTHER}'], "
     "check=True); "
-    "subprocess.run(['ip', 'link', 'set', 'other', 'up'], check=True)"
+    f"subprocess.run(['ip', 'link', 'set', '{OTHER}', 'up'], check=True)"
 )
 
 
@@ -125,8 +125,8 @@ def wait_until(machine: Machine, is_so: Callable[[], bool]) -> None:
         time.sleep(0.3)
 
 
-def addresses_of(machine: Machine) -> str:
-    return machine.said("ip", "-4", "-brief", "address", "show", WIRED)
+def addresses_of(machine: Machine, interface: str = WIRED) -> str:
+    return machine.said("ip", "-4", "-brief", "address", "show", interface)
 
 
 def test_a_name_and_an_address_are_applied_and_return_when_nothing_keeps_them(
@@ -146,6 +146,21 @@ def test_a_name_and_an_address_are_applied_and_return_when_nothing_keeps_them(
     wait_until(machine, lambda: "192.0.2.10" not in addresses_of(machine))
     assert machine.said("cat", "/proc/sys/kernel/hostname") == before
     assert "failed" not in machine.said("systemctl", "is-failed", *UNITS, check=False).split()
+
+
+def test_a_fixed_address_is_given_to_the_named_adapter_and_the_other_one_uses_dhcp(
+    machine: Machine,
+) -> None:
+    ask(machine, "change_network", ethernet="fixed", ethernet_address="192.0.2.10/24",
+        ethernet_interface=WIRED)  # fmt: skip
+    wait_until(machine, lambda: change_of(machine).get("state") == "trial")
+    wait_until(machine, lambda: "192.0.2.10/24" in addresses_of(machine))
+    files = {name: machine.said("networkctl", "status", name) for name in (WIRED, OTHER)}
+    assert "Network File: /run/systemd/network/10-wired.network" in files[WIRED]
+    assert "Network File: /etc/systemd/network/20-wired.network" in files[OTHER]
+    assert "192.0.2.10" not in addresses_of(machine, OTHER)
+    wait_until(machine, lambda: change_of(machine).get("state") == "undone")
+    wait_until(machine, lambda: "192.0.2.10" not in addresses_of(machine))
 
 
 def test_a_change_that_is_kept_is_on_the_boot_partition_and_is_not_undone(machine: Machine) -> None:

@@ -38,7 +38,10 @@ class Wireless(Protocol):
 
 
 class Wired(Protocol):
-    """A fixed address for Ethernet, such as 192.0.2.10/24, with the router and the name servers."""
+    """A fixed address for Ethernet, such as 192.0.2.10/24, with the router and the name servers.
+
+    If `interface` is None, every Ethernet adapter gets the address.
+    """
 
     @property
     def address(self) -> str: ...
@@ -46,6 +49,8 @@ class Wired(Protocol):
     def gateway(self) -> str | None: ...
     @property
     def dns(self) -> tuple[str, ...]: ...
+    @property
+    def interface(self) -> str | None: ...
 
 
 def write_hostname(hostname: str, device: Path) -> None:
@@ -75,16 +80,21 @@ def write_wifi(wifi: Wireless | None, device: Path) -> None:
 
 
 def write_ethernet(ethernet: Wired | None, device: Path) -> None:
-    """Write systemd-networkd's file for a fixed address, or remove it if `ethernet` is None."""
+    """Write systemd-networkd's file for a fixed address, or remove it if `ethernet` is None.
+
+    Ethernet adapters that the file does not match use DHCP.
+    """
     file = device / ETHERNET
     if ethernet is None:
         file.unlink(missing_ok=True)
         return
+    # Name= narrows Type= (systemd.network(5)), so wlan0 is never given the address of Ethernet.
+    name = f"Name={ethernet.interface}\n" if ethernet.interface else ""
     gateway = f"Gateway={ethernet.gateway}\n" if ethernet.gateway else ""
     servers = "".join(f"DNS={each}\n" for each in ethernet.dns)
     text = (
         "# Made from [ethernet] in gateway.toml, or on the page.\n[Match]\nType=ether\n"
-        f"[Network]\nAddress={ethernet.address}\n{gateway}{servers}MulticastDNS=yes\n"
+        f"{name}[Network]\nAddress={ethernet.address}\n{gateway}{servers}MulticastDNS=yes\n"
     )
     file.parent.mkdir(parents=True, exist_ok=True)
     write(file, text, FILES[ETHERNET])
@@ -124,7 +134,12 @@ def _ethernet_of(device: Path, values: dict[str, str]) -> dict[str, object] | No
         return None
     lines = (device / ETHERNET).read_text().splitlines()
     servers = [line.removeprefix("DNS=") for line in lines if line.startswith("DNS=")]
-    return {"address": values["Address"], "gateway": values.get("Gateway"), "dns": servers}
+    return {
+        "address": values["Address"],
+        "gateway": values.get("Gateway"),
+        "dns": servers,
+        "interface": values.get("Name"),
+    }
 
 
 def _values_of(file: Path) -> dict[str, str]:

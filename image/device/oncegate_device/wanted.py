@@ -35,6 +35,7 @@ _SSH_KEY = Text(
     "a public key as ssh-keygen writes it (the line of a .pub file)",
 )
 _WIFI_PASSWORD = Text(network_settings.WIFI_PASSWORD, network_settings.WIFI_PASSWORD_ALLOWED)
+_INTERFACE = Text(network_settings.INTERFACE, network_settings.INTERFACE_ALLOWED)
 _VARIABLE = Text(
     r"(AWS|GOOGLE|AZURE)_[A-Z0-9_]{1,60}", "a variable like AWS_ACCESS_KEY_ID, GOOGLE_... or AZURE_"
 )
@@ -116,6 +117,8 @@ class Ethernet(Section):
     """An IPv4 address with its prefix length, like 192.0.2.10/24."""
     gateway: str | None = None
     dns: Annotated[tuple[str, ...], Field(strict=False)] = ()
+    interface: Annotated[str, _INTERFACE] | None = None
+    """The adapter that gets the address. If None, every Ethernet adapter gets it."""
 
     @model_validator(mode="after")
     def _can_be_used(self) -> "Ethernet":

@@ -8,6 +8,7 @@ from oncegate_device.places import Places
 CHANGE = {
     "hostname": "shed-2", "wifi": "join", "wifi_ssid": "Shed", "wifi_password": "battery horse",
     "ethernet": "fixed", "ethernet_address": "192.0.2.10/24", "ethernet_gateway": "192.0.2.1",
+    "ethernet_interface": "end0",
 }  # fmt: skip
 WIFI = "wpa_supplicant/wpa_supplicant-wlan0.conf"
 

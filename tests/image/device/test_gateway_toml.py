@@ -8,7 +8,7 @@ from oncegate_device.gateway_toml import changed
 
 NONE: dict[str, Any] = {"hostname": "oncegate", "wifi": None, "ethernet": None}
 WIFI = {"ssid": 'a "b" # \\ c', "country": "DE", "hidden": True}
-WIRED = {"address": "192.0.2.10/24", "gateway": None, "dns": ["192.0.2.1"]}
+WIRED = {"address": "192.0.2.10/24", "gateway": None, "dns": ["192.0.2.1"], "interface": None}
 
 
 @pytest.mark.parametrize(
@@ -43,6 +43,16 @@ def test_only_what_was_changed_is_written_and_comments_stay() -> None:
         '[device]\n# The old shed.\nhostname = "b"', '[device]\nhostname = "b"\n# The old shed.'
     )
     assert changed(text, NONE, NONE) == text
+
+
+def test_the_adapter_is_written_and_removed_with_its_address() -> None:
+    text = '[ethernet]\naddress = "192.0.2.10/24"\ndns = ["192.0.2.1"]\n'
+    every, one = ({**NONE, "ethernet": {**WIRED, "interface": name}} for name in (None, "eth0"))
+    named = changed(text, one, every)
+    assert tomllib.loads(named)["ethernet"] == {
+        "address": "192.0.2.10/24", "dns": ["192.0.2.1"], "interface": "eth0",
+    }  # fmt: skip
+    assert tomllib.loads(changed(named, every, one)) == tomllib.loads(text)
 
 
 def test_tables_that_are_taken_back_are_removed() -> None:

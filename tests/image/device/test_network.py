@@ -24,6 +24,7 @@ def test_a_change_is_on_trial_and_undone_when_its_time_is_over(
     assert not list(places.requests.iterdir())
     assert state(places) == "trial"
     assert stored(places)["hostname"] == "shed-2\n"
+    assert "Type=ether\nName=end0\n" in stored(places)["network/wired.network"]
     assert "Address=192.0.2.10/24\nGateway=192.0.2.1\n" in stored(places)["network/wired.network"]
     assert units.asked == [
         ("restart", "--no-block", "oncegate-network.timer"),
@@ -59,6 +60,7 @@ def test_a_change_that_is_kept_is_in_gateway_toml_and_the_report_without_secrets
     assert 'hostname = "shed-2"' in text
     assert 'ssid = "Shed"\npassword = ""' in text
     assert 'address = "192.0.2.10/24"' in text
+    assert 'interface = "end0"' in text
     everything = "".join(
         each.read_text(errors="replace") for each in places.boot.iterdir() if each.is_file()
     )
@@ -96,6 +98,22 @@ def test_a_change_can_be_undone_at_the_page_and_taken_back_to_dhcp(
     network.keep(places, writable=device._writable)
     assert "[wifi]" not in places.file.read_text()
     assert WIFI not in stored(places)
+
+
+def test_a_change_of_the_adapter_alone_is_undone_to_the_former_one(
+    places: Places, units: Units, device: Device
+) -> None:
+    fixed = {"ethernet": "fixed", "ethernet_address": "192.0.2.10/24"}
+    network.begin(change_in({**fixed, "ethernet_interface": "eth0"}), places, units)
+    network.keep(places, writable=device._writable)
+    before = stored(places)
+    network.begin(change_in({**fixed, "ethernet_interface": "eth1"}), places, units)
+    assert "Name=eth1\n" in stored(places)["network/wired.network"]
+    network.undo(places, "test", units)
+    assert stored(places) == before
+    assert "Name=eth0\n" in before["network/wired.network"]
+    network.begin(change_in(fixed), places, units)
+    assert "Name=" not in stored(places)["network/wired.network"], "all adapters again"
 
 
 def test_a_change_that_systemd_cannot_apply_is_undone(places: Places, units: Units) -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from oncegate_device.network_files import (
+    ETHERNET,
     settings_of,
     stored_psk_of,
     write_ethernet,
@@ -24,6 +25,7 @@ def test_what_is_written_is_read_without_the_secret(tmp_path: Path, ssid: str) -
         "wifi": {"ssid": ssid, "country": "DE", "hidden": True},
         "ethernet": {
             "address": "192.0.2.10/24", "gateway": "192.0.2.1", "dns": ["192.0.2.1", "::1"],
+            "interface": None,
         },
     }  # fmt: skip
     key = stored_psk_of(ssid, tmp_path)
@@ -34,6 +36,24 @@ def test_what_is_written_is_read_without_the_secret(tmp_path: Path, ssid: str) -
     for file in ("wpa_supplicant/wpa_supplicant-wlan0.conf",):
         assert "battery horse" not in (tmp_path / file).read_text()
         assert (tmp_path / file).stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize(
+    ("interface", "match"),
+    [
+        (None, "[Match]\nType=ether\n[Network]"),
+        ("eth0", "[Match]\nType=ether\nName=eth0\n[Network]"),
+    ],
+)
+def test_a_fixed_address_is_for_the_named_adapter_or_for_all(
+    tmp_path: Path, interface: str | None, match: str
+) -> None:
+    write_hostname("cabinet-7", tmp_path)
+    write_ethernet(EthernetAddress("192.0.2.10/24", interface=interface), tmp_path)
+    assert f"\n{match}\nAddress=192.0.2.10/24\n" in (tmp_path / ETHERNET).read_text()
+    assert settings_of(tmp_path)["ethernet"] == {
+        "address": "192.0.2.10/24", "gateway": None, "dns": [], "interface": interface,
+    }  # fmt: skip
 
 
 def test_without_files_the_card_has_its_first_name_and_dhcp(tmp_path: Path) -> None:

@@ -11,6 +11,8 @@ from oncegate_device.places import Places
 
 from tests.image.device.network_changes import Units, state, stored
 
+FIXED = {"ethernet": "fixed", "ethernet_address": "192.0.2.10/24"}
+
 
 @pytest.mark.parametrize(
     ("content", "reason"),
@@ -20,6 +22,7 @@ from tests.image.device.network_changes import Units, state, stored
         (b"[" * 5000, "JSON"),
         (b'"' + b"x" * 9000 + b'"', "JSON"),
         (json.dumps({"hostname": "a\nb"}).encode(), "'hostname'"),
+        (json.dumps({**FIXED, "ethernet_interface": "*"}).encode(), "'ethernet_interface'"),
         (json.dumps({"wifi": "join", "wifi_ssid": "unknown"}).encode(), "not stored"),
     ],
 )

@@ -44,6 +44,12 @@ def test_a_wireless_password_is_stored_as_the_key_of_that_network_alone(card: Ca
     assert '"password"' not in stored
 
 
+def test_a_fixed_address_is_stored_for_its_adapter(card: Card) -> None:
+    card.put('[ethernet]\naddress = "192.0.2.10/24"\ninterface = "end0"\n')
+    card.provision()
+    assert "[Match]\nType=ether\nName=end0\n[Network]" in card.stored("network/wired.network")
+
+
 def test_a_file_that_was_wiped_can_be_edited_and_taken_again(card: Card) -> None:
     card.put(FULL.replace("ssh_keys", "# ssh_keys"))
     card.provision()

@@ -15,6 +15,8 @@ def test_the_example_with_its_comments_taken_off_is_accepted() -> None:
     wanted = read(text.replace("AAAA...", "A" * 60), "gateway.toml")
     assert wanted.device.hostname == "cabinet-7"
     assert wanted.wifi is not None
+    assert wanted.ethernet is not None
+    assert wanted.ethernet.interface == "end0"
     assert [user.name for user in wanted.users] == ["cellar"]
 
 
@@ -40,6 +42,13 @@ def test_the_example_with_its_comments_taken_off_is_accepted() -> None:
             '[console]\nuart = "console"\n[[serial]]\nname = "gps"\npath = "/dev/serial0"\n',
             '[console] uart = "sensors" for the serial port gps',
         ),
+        (
+            '[ethernet]\naddress = "192.0.2.10/24"\ninterface = "eth*"\n',
+            '[ethernet] interface = "eth*"',
+        ),
+        ('[ethernet]\naddress = "192.0.2.10/24"\ninterface = ""\n', "use one adapter's name"),
+        ('[ethernet]\naddress = "192.0.2.10/24"\nname = "eth0"\n', "[ethernet] name is not a key"),
+        ('[ethernet]\ninterface = "eth0"\n', "[ethernet] address is missing"),
         ('[upload_environment]\nPATH = "/x"\n', "[upload_environment]"),
         ('[upload_environment]\nAWS_X = ""\n', "AWS_X has no value yet"),
         ('[gateway]\ndata_dir = "/tmp"\n', "[gateway] data_dir belongs to the image"),
