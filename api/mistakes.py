@@ -27,6 +27,7 @@ LABELS: Final[Mapping[str, str]] = {
     "ethernet_address": "Fixed address",
     "ethernet_dns": "Name servers",
     "ethernet_gateway": "Router",
+    "ethernet_interface": "Adapter",
     "hostname": "Name",
     "kind": "What",
     "name": "Name",

@@ -28,6 +28,8 @@ class EthernetSettings(Reported):
     """IPv4 address with its prefix length, like `192.0.2.10/24`."""
     gateway: _Text | None
     dns: Annotated[list[_Text], Field(max_length=limits.NETWORK_ITEMS_MAX)]
+    interface: _Text | None
+    """The adapter that gets the address, like `end0`; null if every Ethernet adapter gets it."""
 
 
 class LastChange(Reported):
@@ -90,6 +92,8 @@ class ChangeNetwork(Given):
     ethernet_gateway: _Text | None = None
     ethernet_dns: Annotated[list[_Text], Field(max_length=limits.NETWORK_ITEMS_MAX)] | None = None
     """IP addresses of name servers."""
+    ethernet_interface: _Text | None = None
+    """The adapter that gets the fixed address, like `end0`; null: every Ethernet adapter."""
     own_password: Password
     """The password of the administrator who makes the change."""
 

@@ -20,7 +20,7 @@ from api.rest.network import NOT_A_CARD, network_of
 
 _SENT_AGAIN: Final = (
     "hostname", "wifi", "wifi_ssid", "wifi_country", "wifi_hidden",
-    "ethernet", "ethernet_address", "ethernet_gateway", "ethernet_dns",
+    "ethernet", "ethernet_address", "ethernet_gateway", "ethernet_dns", "ethernet_interface",
 )  # fmt: skip
 """Fields that a form with a mistake has again: all but passwords."""
 
@@ -104,6 +104,7 @@ def _fields_of(network: Network) -> dict[str, str]:
         "ethernet_address": ethernet.address if ethernet else "",
         "ethernet_gateway": (ethernet.gateway or "") if ethernet else "",
         "ethernet_dns": ", ".join(ethernet.dns) if ethernet else "",
+        "ethernet_interface": (ethernet.interface or "") if ethernet else "",
         "before": network.hostname,
     }
 

@@ -12,9 +12,12 @@ from tests.api.acting import Site, site
 SETTINGS = {
     "hostname": "cabinet-7",
     "wifi": {"ssid": "Müller's <b>", "country": "DE", "hidden": False},
-    "ethernet": {"address": "192.0.2.10/24", "gateway": "192.0.2.1", "dns": ["192.0.2.1"]},
+    "ethernet": {
+        "address": "192.0.2.10/24", "gateway": "192.0.2.1", "dns": ["192.0.2.1"],
+        "interface": "end0",
+    },
     "change": None,
-}
+}  # fmt: skip
 
 
 class CardSite:

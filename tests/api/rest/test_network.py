@@ -7,6 +7,7 @@ from tests.api.card_site import SETTINGS, card_site
 from tests.api.logging_in import PASSWORD
 
 JOIN = {"wifi": "join", "wifi_ssid": "Shed", "wifi_password": "battery horse"}
+FIXED = {"ethernet": "fixed", "ethernet_address": "192.0.2.20/24"}
 
 
 async def test_administrators_see_name_network_and_the_last_change(tmp_path: Path) -> None:
@@ -42,6 +43,15 @@ async def test_a_change_is_requested_kept_and_undone(tmp_path: Path) -> None:
             assert (refused.status_code, "by people" in refused.json()["detail"]) == (403, True)
 
 
+async def test_a_fixed_address_is_requested_for_one_adapter_or_for_all(tmp_path: Path) -> None:
+    async with card_site(tmp_path) as card, card.at.browser("carl") as browser:
+        for named in ({"ethernet_interface": "end0"}, {}):
+            given = {**FIXED, **named, "own_password": PASSWORD}
+            answer = await browser.post("/api/v1/network/change", json=given)
+            assert answer.json() == {"requested": True}
+            assert card.asked()["change_network"] == {"wifi": "keep", **FIXED, **named}
+
+
 async def test_what_cannot_be_used_is_refused_with_the_fix_and_without_the_secret(
     tmp_path: Path,
 ) -> None:
@@ -53,6 +63,9 @@ async def test_what_cannot_be_used_is_refused_with_the_fix_and_without_the_secre
             ({**JOIN, "wifi_ssid": 'x"\n}\nnetwork={'}, 422),
             ({**JOIN, "wifi_password": "battery\nhorse"}, 422),
             ({"ethernet": "fixed", "ethernet_address": "192.0.2.1"}, 422),
+            ({**FIXED, "ethernet_interface": "eth*"}, 422),
+            ({**FIXED, "ethernet_interface": "a" * 16}, 422),
+            ({**FIXED, "ethernet_interface": 0}, 422),
             ({"ethernet": "fixed", "ethernet_dns": ["x"] * 100}, 422),
             ({"wifi": "--join"}, 422),
             ({"unknown": 1}, 422),
