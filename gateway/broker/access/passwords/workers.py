@@ -40,6 +40,12 @@ BUSY_SECONDS: Final = 60.0
 
 Trying a low-priority worker again may delay a client, so it must be rare."""
 
+START_SECONDS: Final = 15.0
+"""Seconds after the broker's start for which workers run with normal priority.
+
+When a machine boots, other programs start at this time and would starve a low-priority worker.
+"""
+
 ATTEMPTS_MAX: Final = 2
 """Workers that are tried for one password, since the first may have been killed by accident."""
 
@@ -87,10 +93,12 @@ class PasswordWorkers:
     def prepare(self) -> None:
         """Start a worker now, so that the first login does not wait until a worker has started.
 
-        If no process can be started, the first login tries again.
+        Workers run with normal priority for START_SECONDS. If no process can be started, the first
+        login tries again.
         """
+        self._busy_until = asyncio.get_running_loop().time() + START_SECONDS
         with suppress(OSError):
-            self._idle.append(self._worker(has_low_priority=True))
+            self._idle.append(self._worker(has_low_priority=False))
 
     async def held(self, hashes: Sequence[PasswordHash], password: bytes) -> list[bool]:
         """Check a password against several hashes, and return one Boolean for each hash.

@@ -79,14 +79,18 @@ async def test_a_password_is_checked_by_a_process_that_stays(workers: PasswordWo
     assert len(before) == 1
 
 
-async def test_a_process_that_was_started_before_checks_the_first_password(
+async def test_the_first_password_is_checked_by_a_process_that_was_started_before(
     workers: PasswordWorkers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "CHECK_SECONDS", NEVER_SECONDS)
     workers.prepare()
     (process_id,) = workers.process_ids
     assert await workers.held([HASH], SECRET) == [True]
     assert workers.process_ids == [process_id]
+    assert os.sched_getscheduler(process_id) == os.SCHED_OTHER
+    monkeypatch.setattr(module, "CHECK_SECONDS", NEVER_SECONDS)
+    monkeypatch.setattr(workers, "_busy_until", float("-inf"))
+    assert await workers.held([HASH], SECRET) == [True]
+    assert process_id not in workers.process_ids
 
 
 async def test_as_many_processes_are_started_as_passwords_are_checked_at_a_time(
