@@ -27,7 +27,7 @@ THEMES: Final = {
         *(152, 158, 159, 160, 164, 165, 167),
     ),
     "Configuration and processes": (12, 16, 17, 67, 75, 76, 102, 181),
-    "Card, packages and container": (68, 69, 70, 71, 72, 73, 184),
+    "Card, packages and container": (68, 69, 70, 71, 72, 73, 184, 185),
     "Code, build and tests": (15, 30, 33, 36, 38, 79, 139, 140, 141, 168, 179, 182, 183),
 }
 """Numbers of the decisions. Each is in one theme, and a new one needs its place here."""

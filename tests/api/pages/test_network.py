@@ -9,6 +9,7 @@ from tests.api.logging_in import PASSWORD
 from tests.api.pages.test_actions import sent
 
 FORM = "/system/network/change"
+FIXED = {"ethernet": "fixed", "ethernet_address": "192.0.2.20/24", "own_password": PASSWORD}
 
 
 async def test_an_administrator_changes_name_and_address_with_a_form(tmp_path: Path) -> None:
@@ -52,13 +53,12 @@ def adapter_in(form: str) -> str:
 async def test_the_form_shows_the_stored_adapter_and_what_is_submitted_counts(
     tmp_path: Path,
 ) -> None:
-    fixed = {"ethernet": "fixed", "ethernet_address": "192.0.2.20/24", "own_password": PASSWORD}
     async with card_site(tmp_path) as card, card.at.browser("carl") as browser:
         assert "<dt>Adapter</dt><dd>end0</dd>" in (await browser.get("/system/network")).text
         assert adapter_in((await browser.get(FORM)).text) == "end0"
-        await sent(browser, FORM, **fixed, ethernet_interface="eth1")
+        await sent(browser, FORM, **FIXED, ethernet_interface="eth1")
         assert card.asked()["change_network"]["ethernet_interface"] == "eth1"
-        await sent(browser, FORM, **fixed, ethernet_interface="")
+        await sent(browser, FORM, **FIXED, ethernet_interface="")
         assert "ethernet_interface" not in card.asked()["change_network"]
         card.report(ethernet={"address": "192.0.2.10/24", "gateway": None, "dns": [],
                               "interface": None})  # fmt: skip
@@ -70,14 +70,7 @@ async def test_an_adapter_s_name_with_a_wildcard_is_refused_and_stays_in_the_for
     tmp_path: Path,
 ) -> None:
     async with card_site(tmp_path) as card, card.at.browser("carl") as browser:
-        wrong = await sent(
-            browser,
-            FORM,
-            ethernet="fixed",
-            ethernet_address="192.0.2.20/24",
-            ethernet_interface="eth*",
-            own_password=PASSWORD,
-        )
+        wrong = await sent(browser, FORM, **FIXED, ethernet_interface="eth*")
         assert wrong.status_code == 422
         assert "one adapter&#39;s name" in wrong.text
         assert adapter_in(wrong.text) == "eth*"
