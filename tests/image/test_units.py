@@ -124,9 +124,9 @@ def test_the_stop_order_is_that_of_oncegate_up() -> None:
 
 
 def test_the_broker_is_not_held_up_by_the_uploader() -> None:
-    # With these types the broker would wait for the uploader: for its READY=1 (notify), or for its
+    # With other types the broker would wait for the uploader: for its READY=1 (notify), or for its
     # mounts (exec: 5 s in the emulator).
-    assert unit("upload")["Type"] == ["simple"]
+    assert unit("upload")["Type"] == ["idle"]
     assert all(unit(name)["Type"] == ["notify"] for name in ("broker", "bridge", "api", "uplink"))
 
 
