@@ -38,25 +38,25 @@ It is not part of the REST interface, which returns JSON (docs/metrics.md).
 _COUNTERS_OF_PORT: Final = {
     "bytes": "Bytes read.",
     "frames": "Frames read.",
-    "readings": "Readings taken.",
-    "overruns": "Times that bytes were lost before the bridge could read them.",
-    "resyncs": "Times that frames were read again after damage.",
-    "reopened": "Openings after the first.",
-    "resets": "Openings for silence.",
-    "repeated_starts": "Starts of boards that gave the numbers of an earlier one again.",
+    "readings": "Readings stored in the outbox.",
+    "overruns": "Number of times that bytes were lost before the bridge read them.",
+    "resyncs": "Number of times that frames were found again after damage.",
+    "reopened": "Number of times that the port was opened again.",
+    "resets": "Number of times that the port was opened again because of silence.",
+    "repeated_starts": "Starts of boards that repeated the numbers of an earlier start.",
 }
 _GAUGES_OF_PORT: Final = {
-    "damaged_share": "Damaged frames of all in the last minutes, 0 to 1.",
-    "damage_warning": "1: that share is too large.",
+    "damaged_share": "Share of damaged frames in the last minutes, from 0 to 1.",
+    "damage_warning": "1 if the share of damaged frames is too large.",
     "devices_watched": "Devices to which device_silent_after applies.",
-    "devices_silent": "Those that have sent nothing for longer.",
+    "devices_silent": "Devices that have sent nothing for longer than device_silent_after.",
 }
 _REASONS_OF_PORT: Final = {
-    "damaged": "Frames that were skipped, by reason.",
+    "damaged": "Damaged frames, by reason.",
     "left_out": "Values of good frames that were not published, by reason.",
     "refused": "Requests that devices refused, by reason.",
-    "dropped": "Readings that were not taken, by reason.",
-    "line_errors": "What driver or serial server count, by kind.",
+    "dropped": "Readings that were not stored, by reason.",
+    "line_errors": "Errors counted by the driver or the serial server, by kind.",
 }
 _COUNTERS_OF_UPLINK: Final = (
     "forwarded", "dropped_qos0", "expired", "refused", "too_large", "looped", "republished",
@@ -92,7 +92,7 @@ class _Collector:
         self._is_up = is_up
 
     def collect(self) -> Iterable["Metric"]:
-        yield value("up", "1: the broker answers.", int(self._is_up))
+        yield value("up", "1 if the broker responds.", int(self._is_up))
         yield _alarm_metrics(self._alarms)
         if self._overview is not None:
             if self._is_up:
@@ -108,7 +108,7 @@ def _alarm_metrics(alarms: Sequence[Alarm]) -> "Metric":
     """
     counted = Counter((alarm.id, alarm.level.word) for alarm in alarms)
     values = [({"id": id, "level": level}, count) for (id, level), count in counted.items()]
-    return gauge("alarm", "Active alarms of a kind; absent: none.", values)
+    return gauge("alarm", "Active alarms. A kind without an active alarm is absent.", values)
 
 
 def _process_metrics(overview: Overview, since: float) -> Iterator["Metric"]:
@@ -129,17 +129,19 @@ def _process_metrics(overview: Overview, since: float) -> Iterator["Metric"]:
 
 def _broker_metrics(broker: BrokerStatus) -> Iterator["Metric"]:
     yield gauge("broker_info", "The broker's version.", [({"version": broker.version}, 1)])
-    yield value("broker_uptime_seconds", "Since the broker started.", broker.uptime_seconds)
+    yield value("broker_uptime_seconds", "Time since the broker started.", broker.uptime_seconds)
     synchronised = int(broker.clock == "synchronised")
-    yield value("clock_synchronised", "1: by a time server.", synchronised)
-    yield value("connections_open", "Network connections.", broker.connections.open)
-    yield value("connections_limit", "How many there may be.", broker.connections.limit)
+    yield value("clock_synchronised", "1 if a time server sets the clock.", synchronised)
+    yield value("connections_open", "Open network connections.", broker.connections.open)
+    yield value("connections_limit", "Maximum number of connections.", broker.connections.limit)
     yield count("connections_accepted", "Connections accepted.", broker.connections.accepted)
     yield count("connections_refused", "Connections refused.", broker.connections.refused)
     sessions = broker.sessions
     yield value("sessions", "Sessions.", sessions.total)
     yield value("sessions_connected", "Sessions with a connection.", sessions.connected)
-    yield value("sessions_persistent", "Sessions that outlive it.", sessions.persistent)
+    yield value(
+        "sessions_persistent", "Sessions that continue without a connection.", sessions.persistent
+    )
     yield value("subscriptions", "Topic filters of all sessions.", broker.subscriptions)
     yield value("retained_messages", "Retained messages.", broker.retained)
     for name, counted in (
@@ -149,42 +151,58 @@ def _broker_metrics(broker: BrokerStatus) -> Iterator["Metric"]:
         by_qos = {"0": counted.qos0, "1": counted.qos1, "2": counted.qos2}
         yield counter(f"messages_{name}", f"PUBLISH packets {name}.", by("qos", by_qos))
     dropped = by("reason", broker.messages.dropped)
-    yield counter("messages_dropped", "Messages not delivered to a session.", dropped)
+    yield counter(
+        "messages_dropped", "Messages that were dropped for a session, by reason.", dropped
+    )
     operations = by("command", broker.operations)
-    yield counter("operations", "What was done at the page.", operations)
+    yield counter("operations", "Actions of operators, by command.", operations)
     suppressed = broker.messages.duplicates_suppressed
-    yield count("messages_duplicates_suppressed", "QoS 2 PUBLISH that came again.", suppressed)
-    yield value("queued_messages", "Messages that wait for a session.", broker.queued.messages)
-    yield value("queued_bytes", "Their bytes.", broker.queued.bytes)
+    yield count(
+        "messages_duplicates_suppressed", "QoS 2 messages that were received again.", suppressed
+    )
+    yield value("queued_messages", "Messages in the queues of sessions.", broker.queued.messages)
+    yield value("queued_bytes", "Bytes in the queues of sessions.", broker.queued.bytes)
     queued = broker.queued
-    yield value("queue_memory_bytes", "Queues of clean sessions.", queued.memory_bytes)
-    yield value("queue_memory_limit_bytes", "Their limit.", queued.memory_limit_bytes)
-    yield value("queues_slowing", "Queues for which publishers wait.", queued.slowing)
-    yield value("queues_filling", "Queues that are 80 % full.", queued.filling)
-    yield value("inflight_messages", "Sent and not acknowledged.", broker.inflight)
-    yield value("awaiting_release", "QoS 2, received and not released.", broker.awaiting_release)
+    yield value(
+        "queue_memory_bytes", "Memory of the queues of clean sessions.", queued.memory_bytes
+    )
+    yield value("queue_memory_limit_bytes", "Limit of that memory.", queued.memory_limit_bytes)
+    yield value("queues_slowing", "Full queues that slow their publishers.", queued.slowing)
+    yield value("queues_filling", "Queues that are at least 80 % full.", queued.filling)
+    yield value(
+        "inflight_messages", "Messages that were sent and not acknowledged.", broker.inflight
+    )
+    yield value(
+        "awaiting_release",
+        "QoS 2 messages that were received and not released.",
+        broker.awaiting_release,
+    )
     errors = by("kind", broker.errors)
-    yield counter("client_errors", "What clients did wrong, by kind.", errors)
+    yield counter("client_errors", "Errors of clients, by kind.", errors)
     yield from _storage_metrics(broker)
 
 
 def _storage_metrics(broker: BrokerStatus) -> Iterator["Metric"]:
     journal = broker.journal
-    yield count("commits", "Transactions, each with one fsync.", journal.batches)
-    yield value("commit_mean_seconds", "How long one takes.", journal.commit_ms_mean / 1000)
-    yield value("commit_max_seconds", "How long the longest took.", journal.commit_ms_max / 1000)
+    yield count("commits", "Commits, each with one fsync.", journal.batches)
+    yield value("commit_mean_seconds", "Mean duration of a commit.", journal.commit_ms_mean / 1000)
+    yield value(
+        "commit_max_seconds", "Duration of the longest commit.", journal.commit_ms_max / 1000
+    )
     if journal.commit_histogram is not None:
         yield histogram("commit_seconds", "Commits by duration.", journal)
     yield count("journal_facts", "Records written to the journal.", journal.facts)
     yield value("journal_bytes", "Bytes of the journal on disk.", journal.bytes)
     waiting = max(0, journal.last_sequence - journal.exported_sequence)
-    yield value("journal_events_not_exported", "Events in no segment yet.", waiting)
+    yield value("journal_events_not_exported", "Events that are not in a segment yet.", waiting)
     disk = broker.disk
     if disk is not None:
         yield value("disk_bytes", "Size of the data directory's file system.", disk.total_bytes)
-        yield value("disk_free_bytes", "What of it is free.", disk.free_bytes)
-        yield value("disk_free_min_bytes", "Below it nothing new is taken.", disk.free_min)
-        yield value("disk_full", "1: nothing new is taken.", int(disk.full))
+        yield value("disk_free_bytes", "Free space of that file system.", disk.free_bytes)
+        yield value(
+            "disk_free_min_bytes", "Free space below which nothing new is stored.", disk.free_min
+        )
+        yield value("disk_full", "1 if nothing new is stored.", int(disk.full))
         removed = by("kind", disk.removed)
         yield counter("disk_files_removed", "Files removed for lack of space.", removed)
 
@@ -199,20 +217,24 @@ def _report_metrics(reports: Mapping[str, Report], since: float) -> Iterator["Me
 
 def _bridge_metrics(bridge: BridgeStatus) -> Iterator["Metric"]:
     outbox = bridge.outbox
-    yield value("bridge_connected", "1: the bridge has the broker.", int(bridge.mqtt.connected))
-    yield value("outbox_readings", "Readings that wait.", outbox.waiting)
-    yield value("outbox_inflight", "Readings under way.", outbox.in_flight)
-    yield count("outbox_published", "Readings that the broker has.", outbox.published)
-    yield value("outbox_bytes", "Bytes of the outbox.", outbox.bytes)
+    yield value(
+        "bridge_connected",
+        "1 if the bridge is connected to the broker.",
+        int(bridge.mqtt.connected),
+    )
+    yield value("outbox_readings", "Readings that wait to be published.", outbox.waiting)
+    yield value("outbox_inflight", "Readings that are being published.", outbox.in_flight)
+    yield count("outbox_published", "Readings that the broker has acknowledged.", outbox.published)
+    yield value("outbox_bytes", "Size of the outbox.", outbox.bytes)
     # Unreadable ports share one name, and a scraper would reject all metrics if a name came twice.
     by_name = {port.name: port for port in bridge.ports[: limits.METRIC_PORTS_MAX]}
     ports = list(by_name.values())
     states = [({"port": each.name}, int(each.state == "open")) for each in ports]
-    yield gauge("port_open", "1: the port is open.", states)
+    yield gauge("port_open", "1 if the port is open.", states)
     silent = [({"port": each.name}, int(each.silent_seconds is not None)) for each in ports]
-    yield gauge("port_silent", "1: no byte for longer than silent_after.", silent)
+    yield gauge("port_silent", "1 if no byte was received for longer than silent_after.", silent)
     held = [({"port": each.name}, int(bool(each.held))) for each in ports]
-    yield gauge("port_held", "1: not read, because the outbox is full.", held)
+    yield gauge("port_held", "1 if the port is not read because the outbox is full.", held)
     for name, text in _GAUGES_OF_PORT.items():
         values = [({"port": each.name}, _number(each, name)) for each in ports]
         yield gauge(f"port_{name}", text, values)
@@ -233,11 +255,13 @@ def _bridge_metrics(bridge: BridgeStatus) -> Iterator["Metric"]:
 
 def _uploader_metrics(uploader: UploaderStatus) -> Iterator["Metric"]:
     yield value("upload_open_events", "Events in the open segment.", uploader.open.events)
-    yield value("upload_waiting_segments", "Segments to be sent.", uploader.sealed.count)
-    yield value("upload_waiting_bytes", "Their bytes.", uploader.sealed.bytes)
-    yield count("upload_sent_segments", "Segments sent.", uploader.sent.count)
+    yield value(
+        "upload_waiting_segments", "Segments that wait to be uploaded.", uploader.sealed.count
+    )
+    yield value("upload_waiting_bytes", "Bytes of these segments.", uploader.sealed.bytes)
+    yield count("upload_sent_segments", "Segments uploaded.", uploader.sent.count)
     failing = int(uploader.failing_since_ms is not None)
-    yield value("upload_failing", "1: uploading has failed.", failing)
+    yield value("upload_failing", "1 if the last upload failed.", failing)
     last_ms = uploader.last_upload_ms
     last = None if last_ms is None else last_ms / 1000
     yield gauge("upload_last_timestamp_seconds", "Time of the last upload.", [({}, last)])
@@ -245,10 +269,12 @@ def _uploader_metrics(uploader: UploaderStatus) -> Iterator["Metric"]:
 
 def _uplink_metrics(uplink: UplinkStatus) -> Iterator["Metric"]:
     sides = {"remote": int(uplink.remote.connected), "local": int(uplink.local.connected)}
-    yield gauge("uplink_connected", "1: connected.", by("side", sides))
+    yield gauge(
+        "uplink_connected", "1 if the uplink is connected to this broker.", by("side", sides)
+    )
     ways = {"out": uplink.out, "in": uplink.into}
     waiting = {name: way.waiting for name, way in ways.items()}
-    yield gauge("uplink_waiting", "Messages that wait.", by("direction", waiting))
+    yield gauge("uplink_waiting", "Messages that wait to be forwarded.", by("direction", waiting))
     for name in _COUNTERS_OF_UPLINK:
         counts = {direction: getattr(way, name) for direction, way in ways.items()}
         yield counter(f"uplink_{name}", f"Messages: {name}.", by("direction", counts))
