@@ -1,38 +1,39 @@
-# Oncegate. Each target does all of its own set-up; a second start takes seconds.
+# Oncegate. Each target does its own set-up; the next run then starts within seconds.
 #
 #  Run
-#    make run         everything on this machine, with a simulated sensor board; Ctrl-C stops it
-#    make ingest      the Spark job over what was uploaded
+#    make run         runs everything on this machine, with a simulated sensor board; Ctrl-C stops it
+#    make ingest      runs the Spark job on the uploaded segments
 #
 #  Check
-#    make check       format, lint, types, imports, and half of the tests that are neither slow nor long
-#    make test        what CI runs: all tests but those marked long
-#    make test-long   those marked long
-#    make format      puts the sources into shape
-#    make docs        the documents as a site, build/site/index.html; a dead link fails
+#    make check       format, lint, types, imports, and half of the tests that are not slow or long
+#    make test        runs what CI runs: all tests except those marked long
+#    make test-long   runs the tests marked long
+#    make format      formats the sources, and fixes what lint can fix
+#    make docs        builds the documents as a site, build/site/index.html; a dead link fails
 #
 #  Build
-#    make wheel       the distribution, with the core compiled where a C compiler exists: docs/install.md
+#    make wheel       the wheel, with its core compiled if there is a C compiler: docs/install.md
 #    make deb         Debian packages for SUITE=trixie or bookworm (root): docs/services.md
 #    make image       the SD card, dist/oncegate-VERSION-arm64.img.xz (root): image/README.md
 #    make bundle      the same version as a signed update of a card
 #    make container   an OCI image for ARCH="arm64 amd64" (root): image/container/README.md
 #
-#  Prove and measure (the others: CONTRIBUTING.md)
-#    make simulate    the broker in SEEDS=2000 random worlds; ARGUMENTS="--cuts --pairs" cuts the power everywhere
-#    make fuzz        looks for inputs that no test has, SECONDS=600 long
+#  Prove and measure (more targets: CONTRIBUTING.md)
+#    make simulate    simulates the broker with SEEDS=2000 random seeds; ARGUMENTS="--cuts --pairs" cuts
+#                     the power at every moment of each scenario
+#    make fuzz        searches for inputs that no test has, for SECONDS=600
 #    make powercut    cuts the power of a broker under load CUTS=100 times and counts the losses (root)
 #    make kill        kills a broker under load KILLS=2000 times with SIGKILL and counts the losses
-#    make bench       next to Debian's Mosquitto, some five minutes: docs/benchmarks.md
+#    make bench       measures next to Debian's Mosquitto, about five minutes: docs/benchmarks.md
 #
-#  Keep up
-#    make requirements  locks the packages again, UPGRADE=--upgrade with newer versions
-#    make clean       removes what can be built again, never var/
-#    make distclean   removes .venv and the inputs that fuzzing keeps, too
+#  Maintain
+#    make requirements  locks the packages again; UPGRADE=--upgrade takes newer versions
+#    make clean       removes everything that can be built again; keeps var/
+#    make distclean   also removes .venv and the inputs that fuzzing has kept
 #
-# PYTHON=... chooses an interpreter (3.11 to 3.13), ARGUMENTS=... is passed on to oncegate or pytest.
+# PYTHON=... selects an interpreter (3.11 to 3.13). ARGUMENTS=... is passed to oncegate or pytest.
 
-# Each of the hundreds of processes of a test run imports the same modules: they are compiled once.
+# A test run starts hundreds of processes that import the same modules, so their byte code is kept.
 unexport PYTHONDONTWRITEBYTECODE
 
 SHELL := /bin/sh
@@ -42,23 +43,24 @@ MAKEFLAGS += --no-print-directory
 
 VENV := .venv
 OBJECT_STORE := $(VENV)/object-store
-# Programs of others that run beside the gateway in `make real-programs`.
+# Third-party programs that run together with the gateway in `make real-programs`.
 HOME_ASSISTANT := build/real-programs/home-assistant
 NODE_RED := build/real-programs/node-red
 TELEGRAF := build/real-programs/telegraf
 ZIGBEE2MQTT := build/real-programs/zigbee2mqtt
 BIN := $(VENV)/bin
 SECOND := $(VENV)/second-python
-# uv lives apart from what it installs. It must use the Python it is given, never fetch one.
+# uv has its own virtual environment. It must use the given Python and never download one.
 UV_VENV := $(VENV)/uv
 UV := UV_PYTHON_DOWNLOADS=never UV_NO_PROGRESS=1 $(UV_VENV)/bin/uv
 INSTALL := $(UV) pip install -q -p $(BIN)/python --no-build-isolation --require-hashes
 PACKAGES := requirements/install-debian-packages
-# Node.js and npm are Python packages of the tests; MQTT.js is locked beside the program that uses it.
+# Node.js and npm are Python packages of the tests. MQTT.js is locked next to the program that uses
+# it.
 MQTTJS := tests/contract/mqtt_client/mqttjs
 NPM := $(BIN)/npm --prefix $(MQTTJS)
-# Before a set-up: of two that begin together the second waits, and finds the work done. (uv has a lock
-# of its own, $(VENV)/.lock.)
+# Lock for a set-up: if two start at the same time, the second waits, and then has nothing to do.
+# (uv has its own lock, $(VENV)/.lock.)
 ALONE = mkdir -p $(VENV); exec 9>$(VENV)/.set-up; flock 9; \
 	if [ -e $@ ] && [ -z "$$(find $^ -newer $@)" ]; then exit 0; fi
 
@@ -67,15 +69,17 @@ COMPILED_SOURCES := $(wildcard gateway/broker/wire/*.py gateway/broker/core/*.py
 OTHER_SOURCES := $(filter-out $(COMPILED_SOURCES),$(wildcard gateway/*.py gateway/*/*.py gateway/*/*/*.py gateway/*/*/*/*.py))
 PYTHON ?=
 ARGUMENTS ?=
-# What ARGUMENTS name below tests/, and all else in them.
+# Paths below tests/ in ARGUMENTS, and everything else in ARGUMENTS.
 NAMED = $(filter tests/%,$(ARGUMENTS))
 OPTIONS = $(filter-out tests/%,$(ARGUMENTS))
-# $(call run-in,ROOMS,PYTEST) runs those of the rooms that ARGUMENTS name, and all where they name none.
+# $(call run-in,ROOMS,PYTEST) runs the tests of the folders ROOMS. If ARGUMENTS names tests, only
+# those of them that are in these folders run.
 rooms = $(if $(NAMED),$(filter $(addsuffix %,$(1)),$(NAMED)),$(1))
 run-in = $(if $(call rooms,$(1)),$(2) $(call rooms,$(1)) $(OPTIONS),echo "not run: ARGUMENTS")
-# Rooms whose tests a second Python runs as well.
+# Folders whose tests also run on a second Python.
 IN_SECOND := tests/api tests/bridge tests/broker/server
-# Of `make fuzz`, `make powercut` and `make simulate`; the help of each program has the rest.
+# Options of `make fuzz`, `make powercut`, `make simulate` and others. The help of each program
+# describes its other options.
 SECONDS ?= 600
 CUTS ?= 100
 FILLS ?= 10
@@ -89,17 +93,19 @@ IMAGE_URL ?=
 BEFORE ?=
 SUITE ?= trixie
 ARCH ?= arm64 amd64
-# Of `make test`: enough to keep two cores busy while tests wait.
+# Processes of `make test`: enough to keep two cores busy while some tests wait.
 WORKERS ?= 3
-# Of the tests that run on uvloop, one in SAMPLE runs on asyncio's own event loop too. `make check` runs
-# one in CHECK_SAMPLE of all others.
+# One in SAMPLE of the tests that run on uvloop also runs on asyncio's own event loop. `make check`
+# runs one in CHECK_SAMPLE of all other tests.
 SAMPLE ?= 10
 CHECK_SAMPLE ?= 2
-# Of what a second Python runs, `make test` runs one test in so many; `make test-second-python` all.
+# `make test` runs one in SECOND_SAMPLE of the tests for a second Python, `make test-second-python`
+# all.
 SECOND_SAMPLE ?= 40
 ONE_IN ?= 1
-# The day of the year: `make test` runs some tests in turn by the day (tests/conftest.py), and one long
-# proof. DAY=N chooses another day, ALL_DAYS=1 the tests of all days; those that ARGUMENTS name run every day.
+# The day of the year. `make test` runs some tests only on certain days (tests/conftest.py), and one
+# long proof per day. DAY=N selects another day, and ALL_DAYS=1 the tests of all days. Tests that
+# are named in ARGUMENTS run on every day.
 DAY ?= $(shell date +%-j)
 ALL_DAYS ?=
 OF_THE_DAY = $(if $(ALL_DAYS)$(NAMED),,--day $(DAY))
@@ -127,24 +133,25 @@ test-of-the-day: $(VENV)/.ready-test
 collected: $(VENV)/.ready-test
 	@$(BIN)/python -m pytest -q --collect-only tests >build/test-collected.log || { cat build/test-collected.log; exit 1; }
 
-# 5: of what ARGUMENTS choose nothing is among them.
+# pytest's exit code 5 means that no test was selected: ARGUMENTS may name other tests only.
 test-quiet:
 	@$(BIN)/python -m pytest -q -m quiet $(or $(NAMED),tests/system/test_whole_gateway.py) $(OPTIONS) || test $$? = 5
 
-# In the order of tests/conftest.py. 5: what ARGUMENTS name runs in other streams alone.
+# Runs in the order of tests/conftest.py. Exit code 5: the tests that ARGUMENTS names are all in
+# other streams.
 test-plain:
 	@$(BIN)/python -m pytest -m "not quiet and not long" -n $(WORKERS) --dist loadfile \
 		--no-loadscope-reorder --ignore=tests/cloud_jobs --sample $(SAMPLE) $(OF_THE_DAY) --durations=40 $(or $(NAMED),tests) $(OPTIONS) \
 		$(if $(NAMED),|| test $$? = 5)
 
-# `make test` leaves out those that are marked long, here and everywhere.
+# Unlike this target, `make test` omits the tests that are marked long.
 test-spark:
 	@$(call run-in,tests/cloud_jobs,$(BIN)/python -m pytest -q $(OF_THE_DAY) --durations=10)
 
 test-long: $(VENV)/.ready-cloud $(VENV)/.ready-test $(OBJECT_STORE)/.ready
 	@exec $(BIN)/python -m pytest -m long --durations=20 $(ARGUMENTS)
 
-# Home Assistant, Node-RED, Telegraf and Zigbee2MQTT, as they are released, beside the gateway.
+# Tests the gateway with released versions of Home Assistant, Node-RED, Telegraf and Zigbee2MQTT.
 real-programs: packages-test $(VENV)/.ready-test $(HOME_ASSISTANT)/.ready $(NODE_RED)/.ready \
 		$(TELEGRAF)/.ready $(ZIGBEE2MQTT)/.ready
 	@exec $(BIN)/python -m pytest tests/real_programs/with_*.py $(ARGUMENTS)
@@ -152,9 +159,9 @@ real-programs: packages-test $(VENV)/.ready-test $(HOME_ASSISTANT)/.ready $(NODE
 test-image:
 	@MAKE="$(MAKE)" VENV="$(VENV)" exec tests/image/first-boot
 
-# The rooms that are compiled, and what drives them: the same tests, the other build. Mutants are
-# left out: nothing can take the place of a compiled function. Optimised less than what is measured and
-# installed: that compiles sooner.
+# Runs the tests of the compiled packages, and of the code that drives them, on the compiled build.
+# The tests of mutants are omitted, because a compiled function cannot be replaced. This build is
+# optimised less than the one that is measured and installed, because that compiles faster.
 test-compiled: $(VENV)/.ready-test build/tested/.ready
 	@$(call run-in,tests/broker/wire tests/broker/core tests/broker/store tests/instruments/simulation, \
 		PYTHONPATH="$(CURDIR)/build/tested:$(CURDIR)" $(BIN)/python -P -m pytest --compiled -q $(OF_THE_DAY) \
@@ -175,31 +182,32 @@ ingest: $(VENV)/.ready-run
 bench: packages-bench $(VENV)/.ready-run build/compiled/.ready
 	@exec $(BIN)/python -m tests.instruments.benchmarks.side_by_side $(ARGUMENTS)
 
-# EVENTS=5000000 measures more than the 500,000 events of the default; ARGUMENTS=--write puts the result
-# into docs/benchmarks-cloud.md.
+# EVENTS=5000000 measures more events than the default of 500,000. ARGUMENTS=--write writes the
+# result to docs/benchmarks-cloud.md.
 bench-cloud: packages-cloud $(VENV)/.ready-cloud $(VENV)/.ready-test
 	@exec $(BIN)/python -m tests.instruments.benchmarks.cloud $(if $(EVENTS),--events $(EVENTS)) $(ARGUMENTS)
 
-# ARGUMENTS=--write puts the result into docs/benchmarks-serial.md.
+# ARGUMENTS=--write writes the result to docs/benchmarks-serial.md.
 bench-serial: packages-test $(VENV)/.ready-test build/compiled/.ready
 	@exec $(BIN)/python -m tests.instruments.benchmarks.serial $(ARGUMENTS)
 
 bench-turns: $(VENV)/.ready-run build/compiled/.ready
 	@exec $(BIN)/python -m tests.instruments.benchmarks.turns $(BEFORE) $(ARGUMENTS)
 
-# ARGUMENTS="wear restart" measures these parts only.
+# ARGUMENTS="wear restart" measures only these parts.
 scale: $(VENV)/.ready-test build/compiled/.ready
 	@exec $(BIN)/python -m tests.instruments.benchmarks.scale $(ARGUMENTS)
 
-# ARGUMENTS="--oncegate ../other/.venv/bin/oncegate --flat" measures another checkout, and writes nothing into docs.
+# ARGUMENTS="--oncegate ../other/.venv/bin/oncegate --flat" measures another checkout, without
+# writing to docs.
 year: $(VENV)/.ready-test
 	@exec $(BIN)/python -m tests.instruments.benchmarks.year $(ARGUMENTS)
 
-# ARGUMENTS="WrongPasswords Wills" measures these attacks only, and writes nothing into docs.
+# ARGUMENTS="WrongPasswords Wills" measures only these attacks, without writing to docs.
 hostile: $(VENV)/.ready-test build/compiled/.ready
 	@exec $(BIN)/python -m tests.instruments.benchmarks.hostile $(ARGUMENTS)
 
-# ARGUMENTS=--write puts the result into docs/limits.md.
+# ARGUMENTS=--write writes the result to docs/limits.md.
 soak: $(VENV)/.ready-test build/compiled/.ready
 	@exec $(BIN)/python -m tests.instruments.benchmarks.hostile.soak --minutes $(MINUTES) $(ARGUMENTS)
 
@@ -209,7 +217,8 @@ static: packages-all-tests $(VENV)/.ready-cloud $(VENV)/.ready-test
 	@$(BIN)/mypy $(SOURCES)
 	@$(BIN)/lint-imports --no-cache
 
-# The .zip and the script for spark-submit, and a wheel without compiled parts for other ways in.
+# Builds the .zip and the script for spark-submit, and a wheel without compiled parts for other
+# uses.
 cloud-dist: $(VENV)/.ready-run
 	@$(BIN)/python -m cloud_jobs.distribution dist/cloud
 	@ONCEGATE_COMPILE=0 $(UV) build -q --wheel --no-build-isolation -p $(BIN)/python -o dist/cloud .
@@ -222,7 +231,7 @@ wheel: $(VENV)/.ready-run
 deb: packages-deb $(UV_VENV)/.ready
 	@for arch in $(ARCH); do image/deb/build $(SUITE) $$arch; done
 
-# Not a part of `make test`: two chroots with compilers, and minutes of compiling.
+# Not part of `make test`, because it needs two chroots with compilers, and minutes of compiling.
 deb-test: packages-deb $(VENV)/.ready-test
 	@for suite in trixie bookworm; do $(MAKE) deb SUITE=$$suite; done
 	@exec $(BIN)/python -m pytest tests/image/installed.py tests/image/installed_card.py $(ARGUMENTS)
@@ -233,14 +242,15 @@ container: packages-container packages-deb $(UV_VENV)/.ready
 		nice image/container/build $$arch "$$(ls -t dist/oncegate_*~deb13_$$arch.deb | head -1)" dist; \
 	done
 
-# This machine's architecture, or ARCH; not a part of `make test`, for the reason of deb-test.
+# Tests the image for this machine's architecture, or for ARCH. Not part of `make test`, for the
+# same reason as deb-test.
 container-test: packages-container-test $(VENV)/.ready-test
 	@arch="$(if $(filter command line,$(origin ARCH)),$(ARCH),$$(dpkg --print-architecture))"; \
 	$(MAKE) container ARCH="$$arch" && \
 	ONCEGATE_CONTAINER_ARCH="$$arch" exec $(BIN)/python -m pytest tests/image/container.py $(ARGUMENTS)
 
-# A build with the core compiled in $(1), of optimisation $(2). Its extensions are current by the first
-# rule, its other sources by the second.
+# A build in the folder $(1) with a compiled core, at optimisation level $(2). The first rule
+# updates its extensions, the second its other sources.
 define compiled-build
 $(1)-wheel/.ready: hatch_build.py pyproject.toml requirements/build.txt $$(COMPILED_SOURCES) | $$(VENV)/.ready-run
 	@UV="$$(UV)" PYTHON="$$(BIN)/python" exec tests/compiled-build wheel $(1) $(2)
@@ -251,8 +261,8 @@ endef
 $(eval $(call compiled-build,build/compiled,3))
 $(eval $(call compiled-build,build/tested,1))
 
-# FIRST=4711 SEEDS=1 runs a seed again, ARGUMENTS="--scenario 3 --at 17 40" a scenario with its power
-# cuts; --compiled among the ARGUMENTS takes the compiled build.
+# FIRST=4711 SEEDS=1 repeats one seed, and ARGUMENTS="--scenario 3 --at 17 40" one scenario with its
+# power cuts. With --compiled in ARGUMENTS the compiled build is used.
 simulate: $(VENV)/.ready-test $(if $(findstring --compiled,$(ARGUMENTS)),build/compiled/.ready)
 	@PYTHONPATH="$(if $(findstring --compiled,$(ARGUMENTS)),$(CURDIR)/build/compiled:)$(CURDIR)" \
 		exec $(BIN)/python -P -m tests.instruments.simulation --seeds $(SEEDS) --first $(FIRST) $(ARGUMENTS)
@@ -270,15 +280,16 @@ uplink-kill: $(VENV)/.ready-test
 kill-board: packages-test $(VENV)/.ready-test
 	@exec $(BIN)/python -m tests.bridge.firmware.kill --kills $(if $(filter file,$(origin KILLS)),100,$(KILLS)) $(if $(SEED),--seed $(SEED))
 
-# The C decoder of boards under ASan and UBSan.
+# Fuzzes the C decoder of the boards under ASan and UBSan.
 fuzz-board: $(VENV)/.ready-test
 	@exec $(BIN)/python -m tests.bridge.firmware.fuzz --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
 
 powercut: $(VENV)/.ready-test
 	@exec $(BIN)/python -m tests.instruments.powercut.run --cuts $(CUTS) $(if $(SEED),--seed $(SEED)) $(ARGUMENTS)
 
-# IMAGE_URL is where the file can be downloaded, for Imager's list. UPDATE_CERTIFICATE and UPDATE_KEY
-# are PEM files; without them bundles are signed, and accepted, with a throwaway key.
+# IMAGE_URL is the download address of the file, for Imager's list. UPDATE_CERTIFICATE and
+# UPDATE_KEY are PEM files. Without them bundles are signed with a throwaway key, which the card
+# then accepts.
 image: image-card
 	@image=$$(ls dist/oncegate-*-arm64.img); version=$${image#dist/oncegate-}; \
 	nice image/pack "$$image" "$${version%-arm64.img}" $(IMAGE_URL)
@@ -306,7 +317,8 @@ image-chain: packages-all-image-tests $(VENV)/.ready-cloud $(VENV)/.ready-test
 machines: packages-machines
 	@exec tests/machines/all $(ARGUMENTS)
 
-# First the pages that repeat what the code knows, then all of them as a site. A dead link fails.
+# First generates the pages that are derived from the code, then builds all pages as a site. A dead
+# link fails.
 docs: $(VENV)/.ready-test
 	@$(BIN)/python docs/generate.py
 	@nice $(BIN)/python -m sphinx -q -W --keep-going -c docs . build/site
@@ -325,10 +337,11 @@ format: $(VENV)/.ready-test
 	@$(BIN)/ruff format $(SOURCES)
 	@$(BIN)/ruff check --fix $(SOURCES)
 
-# `oncegate ingest` calls this where Java or PySpark is missing.
+# `oncegate ingest` runs this target if Java or PySpark is missing.
 cloud: packages-cloud $(VENV)/.ready-cloud
 
-# Of a command that needs several sections, all in one call: without root it names all packages together.
+# Commands that need several sections install them in one call, so that without root one message
+# names all packages.
 SECTIONS_cloud := run cloud
 SECTIONS_all-tests := run test cloud
 SECTIONS_all-image-tests := run test cloud deb image image-test
@@ -359,7 +372,7 @@ $(VENV)/.ready-test: $(VENV)/.ready-run requirements/dev.txt $(MQTTJS)/package-l
 	$(NPM) ci >/dev/null; \
 	touch $@
 
-# A server of the S3 protocol: its libraries are older than ours.
+# A server of the S3 protocol. Its libraries are older than ours, so it has its own environment.
 $(OBJECT_STORE)/.ready: tests/cloud_jobs/object_store/requirements.txt | $(VENV)/.ready-run
 	@$(ALONE); echo "Installing the tests' object store ..."; \
 	$(UV) venv -q --allow-existing -p $(BIN)/python $(OBJECT_STORE); \
@@ -375,7 +388,8 @@ $(NODE_RED)/.ready: tests/real_programs/node_red/package-lock.json | $(VENV)/.re
 $(ZIGBEE2MQTT)/.ready: tests/real_programs/zigbee2mqtt/package-lock.json | $(VENV)/.ready-test
 	@$(ALONE); $(call install-locked,zigbee2mqtt,$(ZIGBEE2MQTT),Zigbee2MQTT,80)
 
-# $(call install-locked,FOLDER,DIRECTORY,PROGRAM,MEGABYTES) installs a program of npm with its locked packages.
+# $(call install-locked,FOLDER,DIRECTORY,PROGRAM,MEGABYTES) installs an npm program with its locked
+# packages.
 install-locked = mkdir -p $(2); cp tests/real_programs/$(1)/package*.json $(2); \
 	echo "Installing $(3) (about $(4) MB, once) ..."; \
 	$(BIN)/npm --prefix $(2) ci --ignore-scripts >/dev/null || { \
@@ -398,7 +412,8 @@ $(VENV)/.ready-cloud: $(VENV)/.ready-run requirements/cloud.txt
 	$(INSTALL) -r requirements/cloud.txt; \
 	touch $@
 
-# The files hold versions and hashes and no download address. UPGRADE=--upgrade takes newer versions.
+# The lock files have versions and hashes, but no download addresses. UPGRADE=--upgrade takes newer
+# versions.
 requirements: $(UV_VENV)/.ready
 	@for name in uv runtime dev cloud build; do \
 		$(UV) pip compile -q --universal --generate-hashes --python-version 3.11 --no-header \
