@@ -1,7 +1,7 @@
 # Oncegate. Each target does its own set-up; the next run then starts within seconds.
 #
 #  Run
-#    make run         runs everything on this machine, with a simulated sensor board; Ctrl-C stops it
+#    make run         runs everything on this machine with a simulated sensor board; Ctrl-C stops it
 #    make ingest      runs the Spark job on the uploaded segments
 #
 #  Check
@@ -19,8 +19,8 @@
 #    make container   an OCI image for ARCH="arm64 amd64" (root): image/container/README.md
 #
 #  Prove and measure (more targets: CONTRIBUTING.md)
-#    make simulate    simulates the broker with SEEDS=2000 random seeds; ARGUMENTS="--cuts --pairs" cuts
-#                     the power at every moment of each scenario
+#    make simulate    simulates the broker with SEEDS=2000 random seeds;
+#                     ARGUMENTS="--cuts --pairs" cuts the power at every moment of each scenario
 #    make fuzz        searches for inputs that no test has, for SECONDS=600
 #    make powercut    cuts the power of a broker under load CUTS=100 times and counts the losses (root)
 #    make kill        kills a broker under load KILLS=2000 times with SIGKILL and counts the losses
