@@ -17,7 +17,7 @@ TOKEN_NAME: Final = r"^[A-Za-z0-9._-]+$"  # noqa: S105 - a pattern, not a token
 _EVENT_NAME: Final = "^[a-z][a-z0-9_]{0,63}$"
 _EXPECTED_BY_PATTERN: Final = {
     TOKEN_NAME: "letters, digits, dots, dashes and underscores, without spaces",
-    _EVENT_NAME: "small letters, digits and underscores",
+    _EVENT_NAME: "lowercase letters, digits and underscores",
 }
 
 LABELS: Final[Mapping[str, str]] = {

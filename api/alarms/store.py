@@ -139,7 +139,7 @@ class AlarmStore:
                 database.create_table("alarms", _COLUMNS, pk="number")
                 connection.execute(f"PRAGMA user_version = {VERSION}")
             elif connection.execute("PRAGMA user_version").fetchone()[0] != VERSION:
-                raise sqlite3.DatabaseError("its format is another version's")
+                raise sqlite3.DatabaseError("another version wrote it")
             rows = connection.execute("SELECT * FROM alarms WHERE cleared_ms IS NULL").fetchall()
             alarms = [_alarm_of(row) for row in rows]
         except BaseException:
@@ -156,7 +156,7 @@ class AlarmStore:
 
 def _set_aside(path: Path, error: sqlite3.DatabaseError) -> None:
     aside = path.with_name(f"{path.name}.damaged")
-    logger.warning("%s cannot be used (%s): it is put aside as %s", path, error, aside)
+    logger.warning("%s cannot be used (%s) and is renamed to %s", path, error, aside)
     with suppress(OSError):
         path.replace(aside)
     for suffix in ("-wal", "-shm"):

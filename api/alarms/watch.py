@@ -176,7 +176,10 @@ class AlarmWatch:
         reason, fix = (
             (problem.reason, problem.fix)
             if isinstance(problem, BrokerProblem)
-            else (f"The broker refuses its status: {problem.message}.", fix_of(problem) or "")
+            else (
+                f"The broker refuses to report its status: {problem.message}.",
+                fix_of(problem) or "",
+            )
         )
         known = [
             alarm.condition
@@ -199,7 +202,7 @@ class AlarmWatch:
         try:
             await self._observer.publish_alarms(kinds)
         except (BrokerProblem, Refused) as problem:
-            logger.debug("the broker does not take alarms: %s", problem)
+            logger.debug("the broker does not accept alarms: %s", problem)
         else:
             self._unpublished = False
 
@@ -212,7 +215,7 @@ def _event_of(alarm: Alarm) -> str:
     if alarm.cleared_ms is not None:
         return "cleared"
     if not alarm.is_present:
-        return "ended; it stays until it is acknowledged"
+        return "ended; shown until it is acknowledged"
     if alarm.is_acknowledged:
         return f"acknowledged by {alarm.acknowledged_by}"
     return f"raised, {alarm.level.word}: {alarm.sentence}"

@@ -40,7 +40,7 @@ from gateway.process.control.messages import Refused
 _Value = Annotated[str, Query(max_length=limits.LINKED_CHARACTERS_MAX)]
 _CONFIRMED: Final = "yes"
 """Value of the field `confirmed` if the user saw the consequences before sending the form."""
-_STALE: Final = "The form was out of date. Look at it and send it once more."
+_STALE: Final = "The form was out of date. Check it and send it again."
 _ANSWERS: Final[Mapping[str, tuple[type[BaseModel], type[BaseModel]]]] = {
     "kick": (Kick, Kicked),
     "ban": (NewBan, Banned),

@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 _WRONG: Final = "Your own password is wrong."
 _BUSY: Final = "Other passwords are being checked. Try again in a moment."
-_PEOPLE: Final = "A backup is downloaded by people, with their own password."
+_PEOPLE: Final = "Only people can download a backup, with their own password."
 _NOT_HERE: Final = "The page may not read the files. On the gateway: sudo oncegate backup FILE"
 _ANOTHER: Final = "Another backup is being made. Try again in a moment."
 

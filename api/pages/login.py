@@ -34,10 +34,10 @@ from api.status.control_socket import BrokerProblem
 
 logger = logging.getLogger(__name__)
 
-_WRONG: Final = "This name and this password do not belong together."
+_WRONG: Final = "The name or the password is wrong."
 _NO_ROLE: Final = (
-    "The password is right, but this user may not see the page: name it in `[api] viewers`, or a "
-    "group of the user in `viewer_groups`, and restart the page."
+    "The password is right, but this user may not see the page: add the user to `[api] viewers`, "
+    "or a group of the user to `viewer_groups`, and restart the page."
 )
 _BUSY: Final = "Other logins are being checked. Try again in a moment."
 _STALE: Final = (

@@ -77,9 +77,9 @@ def _disk_conditions(
             else ""
         )
         meanwhile = (
-            "What was received last cannot be written yet, and is not acknowledged."
+            "The last messages received cannot be written yet, and are not acknowledged."
             if disk.waits
-            else "What is there is delivered and uploaded."
+            else "Stored messages are still delivered and uploaded."
         )
         yield Condition(
             _DISK_FULL, "disk", Level.BAD,

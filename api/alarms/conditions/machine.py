@@ -20,7 +20,7 @@ def conditions_of_machine(machine: Machine, thresholds: Thresholds) -> Iterator[
         yield Condition(
             "temperature", "processor", Level.ATTENTION,
             f"The processor is at {celsius:.0f} °C.",
-            "Give the gateway air, or a heat sink; it slows down when it is hot. [alarms] "
+            "Improve the airflow, or fit a heat sink: a hot processor slows down. [alarms] "
             "temperature sets when this is shown.",
         )  # fmt: skip
     if machine.is_under_voltage:

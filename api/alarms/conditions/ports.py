@@ -16,7 +16,7 @@ DEVICES_NAMED_MAX: Final = 8
 """Devices that one condition names, at most. If more fail, the fault is in the line."""
 _FULL: Final = "the outbox is full"
 _WHY_DROPPED: Final = {
-    "outbox_age": "those in the outbox are older than outbox_max_age",
+    "outbox_age": "readings in the outbox are older than outbox_max_age",
     "disk_full": "the disk is full",
 }
 
@@ -49,19 +49,18 @@ def _condition(id: str, name: str, sentence: str, fix: str) -> Condition:
 def _closed_port_condition(port: Port, name: str, now_ms: int) -> Condition:
     if port.state == "lost":
         last = (
-            f", its last reading came {duration_of(max(now_ms - port.last_reading_ms, 0) / 1000)}"
-            " ago"
+            f" (last reading {duration_of(max(now_ms - port.last_reading_ms, 0) / 1000)} ago)"
             if port.last_reading_ms is not None
             else ""
         )
         return _condition(
             "port_lost", name, f"Serial port {name} is lost{last}{_why(port)}.",
-            "Check plug and power: it is opened again by itself.",
+            "Check plug and power. The bridge opens the port again automatically.",
         )  # fmt: skip
     if port.trouble:
         return _condition(
             "port_closed", name, f"Serial port {name} is not open{_why(port)}.",
-            "Check plug and path: it is tried again by itself.",
+            "Check plug and path. The bridge tries again automatically.",
         )  # fmt: skip
     return _condition(
         "port_missing", name, f"Serial port {name} has not been found yet.",
@@ -74,14 +73,14 @@ def _open_port_conditions(port: Port, name: str) -> Iterator[Condition]:
         yield _condition(
             "port_held", name,
             f"Serial port {name} is not read because the outbox is full: its device waits.",
-            "See why the broker does not take readings, or raise outbox_max.",
+            "Find out why the broker does not accept readings, or raise outbox_max.",
         )  # fmt: skip
     elif port.dropping is not None:
         yield _condition(
             "readings_dropped", name,
             f"Serial port {name} loses readings because {_WHY_DROPPED.get(port.dropping, _FULL)} "
             f"(when_full is {visible_of(port.when_full or 'unknown')}).",
-            "See why the broker does not take readings.",
+            "Find out why the broker does not accept readings.",
         )  # fmt: skip
     elif port.silent_seconds is not None:
         yield _condition(
@@ -126,7 +125,7 @@ def _clock_conditions(port: Port, name: str) -> Iterator[Condition]:
             yield _condition(
                 "device_clock", f"{name}, device {visible_of(device.device)}",
                 f"The clock of {visible_of(device.device)} on serial port {name} shows "
-                f"{clock_of(device.clock_ms)}. Its readings have the time of arrival.",
+                f"{clock_of(device.clock_ms)}. Its readings have their time of arrival instead.",
                 "Set its clock.",
             )  # fmt: skip
 

@@ -18,8 +18,8 @@ from api.wording import bytes_of, counted_of, duration_of, sentence_of, visible_
 
 _WITHOUT: Final = {
     "bridge": "so no serial port is read",
-    "uploader": "so the session log stays here",
-    "uplink": "so nothing goes upstream",
+    "uploader": "so the session log is not uploaded",
+    "uplink": "so no message is sent upstream",
 }
 _COMMANDS: Final = {"bridge": "bridge", "uploader": "upload", "uplink": "uplink"}
 
@@ -75,8 +75,8 @@ def _report_conditions(report: Report, who: str) -> Iterator[Condition]:
     elif is_stale(report):
         yield Condition(
             "program_silent", who, Level.ATTENTION,
-            f"The {who} has been silent for {duration_of(report.age_seconds)}; what is shown of it "
-            "is as old.",
+            f"The {who} has been silent for {duration_of(report.age_seconds)}; the values "
+            "shown for it are just as old.",
             f"Look at its log, or start `oncegate {command}`.",
         )  # fmt: skip
 
@@ -105,8 +105,8 @@ def _uploader_conditions(
         reason = (status.error or "no reason was given").rstrip(".")
         yield Condition(
             "upload_failing", "uploader", Level.ATTENTION,
-            f"Uploading has failed{since}: {reason}. Nothing is lost: "
-            f"{counted_of(status.sealed.count, 'segment')} waiting here, and tried again.",
+            f"Uploading has failed{since}: {reason}. Nothing is lost: the upload "
+            f"is tried again ({counted_of(status.sealed.count, 'segment')} waiting).",
         )  # fmt: skip
     elif status.sealed.bytes > thresholds.upload_backlog_bytes:
         yield Condition(
@@ -133,7 +133,7 @@ def _uplink_conditions(status: UplinkStatus) -> Iterator[Condition]:
         if way.refused or way.too_large:
             yield Condition(
                 "uplink_refused", name, Level.ATTENTION,
-                f"Messages were dropped because {name} does not take them: "
+                f"Messages were dropped because {name} does not accept them: "
                 f"{way.refused} refused, {way.too_large} too large.",
                 "The uplink's log has their topics.",
             )  # fmt: skip

@@ -23,7 +23,7 @@ def ports_table(answer: dict[str, Any]) -> "RenderableType":
     from rich.text import Text
 
     if not answer["ports"]:
-        return "No serial port is plugged in. Is the cable one for data? See: dmesg | tail"
+        return "No serial port is plugged in. Check that the cable carries data. See: dmesg | tail"
     table = Table(box=box.SIMPLE)
     for column in ("port", "USB identity", "what it is", "in use by", "for gateway.toml"):
         table.add_column(column, overflow="fold")

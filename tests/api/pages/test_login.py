@@ -104,7 +104,7 @@ async def test_what_does_not_belong_together_is_refused_alike(
     async with page_with_users(broker, status_socket) as browser:
         answer = await log_in(browser, username, password)
         assert answer.status_code == 403
-        assert "do not belong together" in answer.text
+        assert "The name or the password is wrong" in answer.text
         assert "set-cookie" not in answer.headers
         again = await log_in(browser, username, password)
         assert again.status_code == 403
@@ -121,7 +121,9 @@ async def test_a_user_without_a_role_is_not_let_in_and_learns_why(
         assert answer.status_code == 403
         assert "<code>[api] viewers</code>" in answer.text
         assert not await is_in(browser)
-        assert "do not belong together" in (await log_in(browser, "sensor", "wrong")).text
+        assert (
+            "The name or the password is wrong" in (await log_in(browser, "sensor", "wrong")).text
+        )
 
 
 async def test_a_form_from_elsewhere_or_without_its_token_does_nothing(

@@ -55,7 +55,7 @@ async def test_a_full_disk_is_the_first_thing_that_the_page_shows(
     for shown in (
         "Disk is full Up for",
         "Nothing new has been accepted for 5 min: 85.8 MiB of 14.9 GiB are free, and 128.0 MiB",
-        "What is there is delivered and uploaded",
+        "Stored messages are still delivered and uploaded",
         "the gateway then continues by itself",
         "Disk85.8 MiB of 14.9 GiB free",
         "Files removed for roomsent: 12",
@@ -69,7 +69,7 @@ async def test_a_batch_that_waits_for_room_is_said_as_well(
     client: httpx.AsyncClient, broker: ContractBroker
 ) -> None:
     broker.status["disk"] = recorded.full_disk(waits=True, free_bytes=0)
-    assert "cannot be written yet, and is not acknowledged" in (await read(client)).words
+    assert "cannot be written yet, and are not acknowledged" in (await read(client)).words
 
 
 async def test_a_clock_that_is_not_synchronised_is_said_beside_the_time(

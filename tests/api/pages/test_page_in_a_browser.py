@@ -92,7 +92,9 @@ async def test_a_person_logs_in_looks_and_logs_out(
             await tab.look(width=width, dark=dark, script=script)
             await tab.go(url + "docs")
             await fill_in(tab, "anna", "wrong")
-            assert "do not belong together" in await tab.evaluate("document.body.innerText")
+            assert "The name or the password is wrong" in await tab.evaluate(
+                "document.body.innerText"
+            )
             assert await tab.evaluate("document.documentElement.scrollWidth") <= width
             await fill_in(tab, "anna", PASSWORD)
             assert await tab.evaluate("location.pathname") == "/docs"

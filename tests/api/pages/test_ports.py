@@ -55,7 +55,10 @@ async def test_an_operator_adds_changes_removes_and_brings_back(tmp_path: Path) 
         removed = await send(browser, "/ports/remove", name="boiler", version=version)
         assert (removed.status_code, removed.headers["location"]) == (303, "/ports")
         assert not (tmp_path / "conf.d" / "boiler.toml").exists()
-        assert "brought back as it was" in (await browser.get("/ports/undo?name=boiler")).text
+        assert (
+            "is restored with its previous settings"
+            in (await browser.get("/ports/undo?name=boiler")).text
+        )
         assert (await send(browser, "/ports/undo", name="boiler")).status_code == 303
         assert (tmp_path / "conf.d" / "boiler.toml").exists()
 

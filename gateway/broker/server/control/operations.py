@@ -103,7 +103,7 @@ def backup_downloaded(request: Mapping[str, Any]) -> dict[str, Any]:
         Refused: the request does not conform to docs/formats/control-socket.md.
     """
     if request.get("program") is True:
-        raise Refused("forbidden", "a backup is downloaded by people, with their own password")
+        raise Refused("forbidden", "only people can download a backup, with their own password")
     size_bytes = request.get("bytes")
     if type(size_bytes) is not int or size_bytes < 0 or not isinstance(request.get("data"), bool):
         raise Refused("bad_request", "'bytes' is a number from 0, 'data' true or false")

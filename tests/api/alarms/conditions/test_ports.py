@@ -45,8 +45,8 @@ def test_a_lost_port_is_named_with_its_last_reading_and_the_fix(ports: Ports) ->
     [(level, sentence)] = sentences_of(ports)
     assert level is Level.ATTENTION
     assert sentence == (
-        "Serial port greenhouse is lost, its last reading came 5 min ago. Check plug and power: "
-        "it is opened again by itself."
+        "Serial port greenhouse is lost (last reading 5 min ago). Check plug and power. "
+        "The bridge opens the port again automatically."
     )
 
 
@@ -72,12 +72,12 @@ def test_a_port_that_is_not_open_has_the_reason_that_the_bridge_reports(ports: P
     ports[1].update(state="lost", trouble="/dev/ttyUSB0 was disconnected")
     assert [sentence for _, sentence in sentences_of(ports)] == [
         (
-            "Serial port greenhouse is not open: 2 USB devices are 1a86:7523. Check plug and path: "
-            "it is tried again by itself."
+            "Serial port greenhouse is not open: 2 USB devices are 1a86:7523. Check plug and path. "
+            "The bridge tries again automatically."
         ),
         (
-            "Serial port gps is lost, its last reading came 1 s ago: /dev/ttyUSB0 was "
-            "disconnected. Check plug and power: it is opened again by itself."
+            "Serial port gps is lost (last reading 1 s ago): /dev/ttyUSB0 was "
+            "disconnected. Check plug and power. The bridge opens the port again automatically."
         ),
     ]
 

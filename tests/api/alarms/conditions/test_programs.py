@@ -42,8 +42,8 @@ def test_a_failing_upload_states_since_when_why_and_that_nothing_is_lost(gateway
     [(level, sentence)] = gateway.sentences()
     assert level is Level.ATTENTION
     assert sentence == (
-        "Uploading has failed for 5 min: 503 Slow Down. Nothing is lost: 3 segments waiting here, "
-        "and tried again."
+        "Uploading has failed for 5 min: 503 Slow Down. Nothing is lost: the upload is "
+        "tried again (3 segments waiting)."
     )
 
 
