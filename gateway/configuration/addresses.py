@@ -153,7 +153,7 @@ class SocketPath(FilePath):
     """The path of a Unix socket, which must be within the kernel's length limit."""
 
     def value_of(self, written: object) -> Path:
-        allowed = f"a path of at most {_SOCKET_PATH_BYTES_MAX} bytes, as Unix sockets have them"
+        allowed = f"a path of at most {_SOCKET_PATH_BYTES_MAX} bytes, the limit for Unix sockets"
         if isinstance(written, str) and not written.isprintable():
             raise refusal(allowed)
         # Not super(): a dataclass with slots is a new class, which its methods do not refer to.
@@ -203,7 +203,7 @@ class TopicFilter(Quantity):
     """A topic filter as defined by MQTT."""
 
     def value_of(self, written: object) -> str:
-        allowed = 'a topic filter of MQTT, like "sensors/#" ("+" and "#" only as whole levels)'
+        allowed = 'an MQTT topic filter, like "sensors/#" ("+" and "#" only as whole levels)'
         if not isinstance(written, str) or not 1 <= len(written.encode()) <= 65535:
             raise refusal(allowed)
         *before, last = written.split("/")

@@ -138,7 +138,7 @@ def repeated(
             first = taken.setdefault((key, value), here)
             if first != here:
                 written = f"[[serial]] {key} = {shown(value)}"
-                yield port, f"{here}: {written} is not allowed: use another one, {first} has it"
+                yield port, f"{here}: {written} is not allowed: use another, {first} has it"
 
 
 def without_numbers(problems: Sequence[str], folder: Path) -> list[str]:
@@ -160,7 +160,7 @@ class _Mistake(Exception):
 
 def _content_of(path: Path) -> bytes:
     if not path.is_file():
-        raise _Mistake(f"{path}: is no regular file: remove it")
+        raise _Mistake(f"{path}: is not a regular file: remove it")
     try:
         with path.open("rb") as file:
             return file.read(FILE_BYTES_MAX + 1)

@@ -93,12 +93,12 @@ def _places(configuration: Configuration, wrong: Collection[str]) -> Iterator[st
     if "api" not in wrong:
         for each in listeners:
             if each.path is None and collide((each.bind, each.port), (page.listens_at, page.port)):
-                yield f"another [api] port than {page.port}: a listener is at {each.place}"
+                yield f"another [api] port than {page.port}: {each.place} already uses it"
     if "gateway" not in wrong:
         section = configuration.gateway
         for path in (section.control_socket, section.status_socket, section.operate_socket):
             if any(each.path is not None and _same(each.path, path) for each in listeners):
-                yield f"another path for the listener at {path}: it is a control socket's"
+                yield f"another path for the listener at {path}: a control socket has this path"
 
 
 def _on_one_port(listeners: list[Listener]) -> Iterator[tuple[Listener, Listener]]:
@@ -165,7 +165,7 @@ def _listener_for_the_bridge(configuration: Configuration) -> Iterator[str]:
     if not configuration.reaches_broker:
         yield (
             'a listener with protocol = "mqtt" and without proxy_protocol or tls for the bridge, '
-            "on loopback perhaps, or [bridge] broker"
+            "for example on loopback, or [bridge] broker"
         )
     listener = configuration.own_listener(configuration.bridge.broker)
     if listener is not None and not listener.anonymous and configuration.bridge.username is None:
@@ -201,7 +201,7 @@ def _broker_for_the_uplink(configuration: Configuration) -> Iterator[str]:
     if not any(each.is_plain for each in configuration.listeners):
         yield (
             'a listener with protocol = "mqtt" and without proxy_protocol or tls for the uplink, '
-            "on loopback perhaps, or [uplink] local_broker"
+            "for example on loopback, or [uplink] local_broker"
         )
     if UPLINK_PROTOCOL_VERSION not in mqtt.protocol_versions:
         yield "5 in [mqtt] protocol_versions for the uplink"

@@ -107,7 +107,7 @@ def _begin(directory: Path, *, is_damaged: bool) -> str:
     replace_durably(path, f"{chosen}\n".encode("ascii"), partial=partial)
     fault = "does not hold a gateway id" if is_damaged else "is gone"
     if former is not None:
-        logger.error("%s %s: it is %s again, as in the session log", path, fault, former)
+        logger.error("%s %s: the id is %s again, as in the session log", path, fault, former)
     elif is_damaged:
         logger.error(
             "%s %s, and no session log has it: this gateway is %s from now on; to keep its "

@@ -93,6 +93,6 @@ class Jwt(Section):
                 ProviderUrl().value_of(self.issuer)
             except ValueError:
                 raise refusal(
-                    "jwks_url or jwks_file: the issuer is no URL with https, at which they could "
-                    "be found"
+                    "jwks_url or jwks_file: the keys cannot be discovered, because the issuer is "
+                    "not an https URL"
                 ) from None

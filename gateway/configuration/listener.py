@@ -59,11 +59,11 @@ class Listener(Section):
             raise refusal('no websocket_path: it belongs to protocol = "websocket"')
         if self.protocol == "unix":
             if self.path is None:
-                raise refusal('path, where the socket is to be, with protocol = "unix"')
+                raise refusal('path, the location of the socket, with protocol = "unix"')
             if self.tls is not None:
                 raise refusal('no tls with protocol = "unix": its bytes do not leave this machine')
             if (self.bind, self.port) != (_DEFAULT_BIND, _DEFAULT_PORT):
-                raise refusal('path alone with protocol = "unix": it has no bind and no port')
+                raise refusal('path without bind and port with protocol = "unix"')
         elif self.path is not None:
             raise refusal(
                 'no path: it belongs to protocol = "unix"; the path of a URL is websocket_path'
@@ -71,7 +71,7 @@ class Listener(Section):
         if self.proxy_protocol_certificates and (not self.proxy_protocol or self.tls is not None):
             raise refusal(
                 "proxy_protocol_certificates with proxy_protocol = true and without tls: it is for "
-                "a proxy that ends TLS itself"
+                "a proxy that terminates TLS"
             )
         if self.is_open_to_network and not self.allow_anonymous_network:
             raise refusal(
@@ -103,7 +103,7 @@ class Listener(Section):
     @property
     def _who_reaches_it(self) -> str:
         if self.proxy_protocol:
-            return "proxy_protocol = true is for clients that a proxy brings from the network"
+            return "proxy_protocol = true is for clients on the network, behind a proxy"
         return f"{self.bind} can be reached from the network"
 
     @property

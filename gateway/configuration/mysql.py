@@ -58,7 +58,7 @@ class Mysql(Section):
 
     def check(self) -> None:
         if (self.server is None) == (self.socket is None):
-            raise refusal("server or socket, one of them")
+            raise refusal("either server or socket")
         if self.ca is not None and self.server is None:
             raise refusal("no ca with socket: its bytes do not leave this machine")
         names = _PLACEHOLDER.findall(self.query)
@@ -69,6 +69,6 @@ class Mysql(Section):
         if "username" not in names and "certificate" not in names:
             raise refusal("${username} in query: it has to select one user")
         if re.search(r"""['"`]\s*\$\{""", self.query):
-            raise refusal("no quotes around a placeholder in query: it is a value of its own")
+            raise refusal("no quotes around a placeholder in query: the value is sent separately")
         if self.hash.startswith("pbkdf2") != (self.iterations is not None):
-            raise refusal("iterations with a hash of pbkdf2, and with no other")
+            raise refusal("iterations with a pbkdf2 hash, and only then")

@@ -46,12 +46,12 @@ class Api(Section):
         _refuse_twice(self._groups, "%s_groups")
         if self.tokens_file is not None and not self.has_users:
             raise refusal(
-                "viewers, operators or administrators, or groups of them, beside tokens_file: "
-                "without users the page asks for no token"
+                "viewers, operators or administrators, or groups of them, together with tokens_file"
+                ": without users the page does not check tokens"
             )
         if self.allow_anonymous_network and self.has_users:
             raise refusal(
-                "no allow_anonymous_network beside viewers, operators or "
+                "no allow_anonymous_network together with viewers, operators or "
                 "administrators, or groups of them: with users everyone has to log in"
             )
 
@@ -119,4 +119,4 @@ def _refuse_twice(names_by_role: _NamesByRole, key: str) -> None:
     for name in names:
         if names.count(name) > 1:
             first, second, third = (key % role for role in ROLES)
-            raise refusal(f'"{name}" in one of {first}, {second} and {third}, once')
+            raise refusal(f'"{name}" only once, in {first}, {second} or {third}')

@@ -6,7 +6,9 @@ from typing import Annotated, Literal
 from gateway.process.declarations.quantities import Text
 from gateway.process.declarations.section import Section
 
-CLIENT_PATTERN = Text(r"[^\x00]{1,1024}", 'a client identifier, in which "*" is any characters')
+CLIENT_PATTERN = Text(
+    r"[^\x00]{1,1024}", 'a client identifier, in which "*" matches any characters'
+)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -230,7 +230,7 @@ class Bridge(Section):
     def check(self) -> None:
         if self.tls is not None and self.broker is None:
             raise refusal(
-                "broker with tls, by the name in its certificate: the first listener has none"
+                "broker with tls, as named in its certificate: the first listener has no tls"
             )
 
 

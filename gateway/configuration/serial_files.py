@@ -120,9 +120,7 @@ class SerialFiles(Generic[Result]):
             )
             content = text.encode()
         except (TypeError, UnicodeEncodeError, RecursionError):
-            raise ChangeRefused(
-                "invalid", "the table has a value that TOML does not have"
-            ) from None
+            raise ChangeRefused("invalid", "the table has a value that TOML cannot store") from None
         if table.get("name", name) != name:
             raise ChangeRefused(
                 "invalid", f"the name of the port is {name!r} and cannot be changed"
@@ -163,8 +161,8 @@ class SerialFiles(Generic[Result]):
         if self._folder is None:
             raise ChangeRefused(
                 "unwritable",
-                "there is no configuration file, and conf.d/ is next to it: start the gateway with "
-                "--config gateway.toml",
+                "conf.d/ is next to the configuration file, and there is none: start the gateway "
+                "with --config gateway.toml",
             )
         if not _NAME.fullmatch(name):
             raise ChangeRefused(

@@ -123,15 +123,15 @@ class Serial(Section):
 
     def check(self) -> None:
         if self.line is not None and "baud_rate" in self.given:
-            raise refusal('either baud_rate or line, and not both: line has the rate, "9600 8N1"')
+            raise refusal('either baud_rate or line: line includes the rate, like "9600 8N1"')
         if [self.path, self.usb, self.address].count(None) != 2:
-            raise refusal("one of path, usb and address, and no two of them: it names the port")
+            raise refusal("one of path, usb and address, and only one: it selects the port")
         if self.address is not None and int(self.address.rpartition(":")[2]) > PORT_MAX:
             raise refusal(f"an address with a port from 1 to {PORT_MAX}")
         if self.flow_control == "xon_xoff" and 7 not in self.protocol.data_bits:
             raise refusal(
-                f'no flow_control = "xon_xoff" with framing = "{self.framing}": any byte may be '
-                "in its frames, also those two"
+                f'no flow_control = "xon_xoff" with framing = "{self.framing}": its '
+                "frames may contain any byte, also XON and XOFF"
             )
         self._check_path()
         self._check_scheme()
@@ -148,7 +148,7 @@ class Serial(Section):
         """Reject a Windows port name, and a path that is a directory."""
         fix = "a path like /dev/ttyUSB0 (`oncegate serial list` shows the ports)"
         if _WINDOWS_PORT.fullmatch(str(self.path)):
-            raise refusal(f"{fix}, and not {self.path}, which is a port of Windows")
+            raise refusal(f"{fix}, and not {self.path}, which is a Windows port")
         if self.path is not None and os.path.isdir(self.path):
             raise refusal(f"{fix}, and not {self.path}, which is a directory")
 

@@ -130,13 +130,16 @@ def crossings(configurations: Mapping[str, Configuration]) -> Iterator[str]:
                 yield f"another {what} for one of {pair}: both have {mine}"
         if _within(first.upload_target, second.upload_target):
             yield (
-                f"targets in [upload] of which none is within the other for {pair}: who reads one "
-                "would read both"
+                f"separate targets in [upload] for {pair}, neither inside the other: a reader of "
+                "one could read both"
             )
         if first.access.jwt is not None and second.access.jwt is not None:
             mine, theirs = first.access.jwt, second.access.jwt
             if (mine.issuer, mine.audience) == (theirs.issuer, theirs.audience):
-                yield f"another audience in [access.jwt] for one of {pair}: a token does for both"
+                yield (
+                    f"another audience in [access.jwt] for one of {pair}: both accept the "
+                    "same tokens"
+                )
         yield from _one_authority(pair, first, second)
         yield from _one_client_upstream(pair, first, second)
 
@@ -185,8 +188,8 @@ def _one_authority(pair: str, first: Configuration, second: Configuration) -> It
         for theirs in _authorities_of(second):
             if mine == theirs or not certificates_in(mine).isdisjoint(certificates_in(theirs)):
                 yield (
-                    f"another authority in `tls.ca` of the listeners of one of {pair}, made with "
-                    f"oncegate tls init: a client's certificate by {mine} would do for both"
+                    f"another authority in `tls.ca` of the listeners of one of {pair}, created "
+                    f"with oncegate tls init: both would accept certificates issued by {mine}"
                 )
                 return
 

@@ -51,7 +51,9 @@ def tenants_in(written: object, source_of: SourceOf) -> tuple[dict[str, dict[str
     for name, tables in written.items():
         source = source_of(("tenants", name))
         if not _NAME.fullmatch(name):
-            problems.append(f"{source}: [tenants.{shown(name)}] is no name: use {NAME_ALLOWED}")
+            problems.append(
+                f"{source}: [tenants.{shown(name)}] is not a valid name: use {NAME_ALLOWED}"
+            )
         elif not isinstance(tables, Mapping):
             problems.append(
                 f"{source}: [tenants.{name}] = {shown(tables)} is not allowed: use a table"
@@ -109,8 +111,8 @@ def _is_foreign(section: str) -> bool:
 def _refusal_of(tenant: str, section: str) -> str:
     if section in GATEWAY_SECTIONS:
         return (
-            f"[tenants.{tenant}.{section}] is not allowed: use [{section}] at the top level, the "
-            "gateway has it once"
+            f"[tenants.{tenant}.{section}] is not allowed: use [{section}] at the top level, "
+            "once for the whole gateway"
         )
     known = suggestion(section, (*OWN, *INHERITED))
     return f"[tenants.{tenant}.{section}] is not a section of a tenant: {known}"

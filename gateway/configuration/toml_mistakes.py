@@ -4,12 +4,12 @@ from typing import Final
 
 _HINTS: Final = (
     ("Cannot overwrite", "a key is set twice in one table: remove one"),
-    ("Cannot declare", "a table is there twice; several of one kind have two brackets: [[serial]]"),
+    ("Cannot declare", "a table is set twice; several of one kind need two brackets: [[serial]]"),
     (
         "Invalid value",
-        'a text has straight quotes, "like this"; true and false have small letters',
+        'a text has straight quotes, "like this"; true and false are lowercase',
     ),
-    ("Expected newline", 'a text, also a time like "5s", has quotes around all of it'),
+    ("Expected newline", 'put quotes around a whole text, also around a time like "5s"'),
     ("Unterminated", "a closing quote is missing"),
     ("Expected '='", "write key = value"),
     ("Unescaped", "write a text with a backslash in single quotes"),

@@ -36,7 +36,9 @@ class UplinkTopic(Section):
 
     def check(self) -> None:
         if self.filter.startswith("$share/"):
-            raise refusal('a filter without "$share/": the uplink is one client, and needs all')
+            raise refusal(
+                'a filter without "$share/": the uplink is one client, and needs every message'
+            )
         for prefix in (self.local_prefix, self.remote_prefix):
             try:
                 TopicFilter().value_of(prefix + self.filter)
@@ -49,7 +51,7 @@ class UplinkTopic(Section):
         if (self.taken_from_remote and self.local_filter.startswith("$")) or (
             self.taken_from_local and self.remote_filter.startswith("$")
         ):
-            raise refusal('a prefix for what begins with "$": clients do not publish to it')
+            raise refusal('a prefix for topics that begin with "$": clients cannot publish to them')
 
     @property
     def local_filter(self) -> str:
@@ -99,7 +101,7 @@ class Uplink(Section):
                 raise refusal('address, like "broker.example:8883", with topics')
             return
         if not self.topics:
-            raise refusal("[[uplink.topics]], what is carried, with address")
+            raise refusal("[[uplink.topics]], the topics to carry, with address")
         for name in ("", "local_"):
             if getattr(self, f"{name}password_file") and not getattr(self, f"{name}username"):
                 raise refusal(f"{name}username with {name}password_file")
@@ -126,7 +128,7 @@ class Uplink(Section):
                 if overlap(going.remote_filter, coming.remote_filter):
                     yield (
                         f"protocol = 5, or filters that have no topic in common: with MQTT 3.1.1 "
-                        f"what goes out to {going.remote_filter!r} would come back"
+                        f"messages to {going.remote_filter!r} would come back"
                     )
 
 

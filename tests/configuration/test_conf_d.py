@@ -111,7 +111,7 @@ def test_files_are_bounded_in_number_and_size(file: Path, folder: Path) -> None:
 
 def test_a_folder_or_a_broken_text_in_place_of_a_file_is_refused(file: Path, folder: Path) -> None:
     (folder / "a.toml").mkdir()
-    assert "is no regular file" in mistake_of(file)
+    assert "is not a regular file" in mistake_of(file)
     (folder / "a.toml").rmdir()
     (folder / "a.toml").write_bytes(b"# \xff")
     assert "byte 2 is not UTF-8" in mistake_of(file)

@@ -23,14 +23,14 @@ def test_server_user_and_database_are_enough(file: Path) -> None:
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        ("[access.mysql]\nuser = 'a'\ndatabase = 'b'", "server or socket, one of them"),
-        (f"{NEEDED}socket = '/s'", "server or socket, one of them"),
+        ("[access.mysql]\nuser = 'a'\ndatabase = 'b'", "either server or socket"),
+        (f"{NEEDED}socket = '/s'", "either server or socket"),
         (f"{NEEDED.replace('server', 'socket')}ca = 'c'", "no ca with socket"),
         (f"{NEEDED}query = 'SELECT 1'", "it has to select one user"),
         (f"{NEEDED}query = 'SELECT ${{user}}'", "known placeholders in query"),
         (f"{NEEDED}query = \"SELECT '${{username}}'\"", "no quotes around a placeholder"),
-        (f"{NEEDED}iterations = 10", "iterations with a hash of pbkdf2"),
-        (f"{NEEDED}hash = 'pbkdf2-sha512'", "iterations with a hash of pbkdf2"),
+        (f"{NEEDED}iterations = 10", "iterations with a pbkdf2 hash"),
+        (f"{NEEDED}hash = 'pbkdf2-sha512'", "iterations with a pbkdf2 hash"),
         (f"{NEEDED}hash = 'md5'", "hash"),
         (f"{NEEDED}when_down = 'allow'", "when_down"),
         (f"{NEEDED}connections = 0", "connections"),

@@ -55,14 +55,14 @@ def test_each_user_has_one_role(file: Path) -> None:
     assert page.roles == {"a": "viewer", "b": "viewer", "c": "operator", "d": "administrator"}
     assert not Api().roles
     line = problem_of(file, USERS + "viewers = ['a']\noperators = ['b', 'a']\n")
-    assert '"a" in one of viewers, operators and administrators' in line
+    assert '"a" only once, in viewers, operators or administrators' in line
 
 
 @pytest.mark.parametrize(
     ("content", "fix"),
     [
         ("[api]\nviewers = ['a']", "[access] password_file, jwt or mysql with [api] viewers"),
-        ("[api]\ntokens_file = 't'", "or groups of them, beside tokens_file"),
+        ("[api]\ntokens_file = 't'", "or groups of them, together with tokens_file"),
         (USERS + "viewers = ['a']\nallow_anonymous_network = true", "no allow_anonymous_network"),
         (USERS + 'viewers = ["a\\u0007b"]', "[api] viewers"),
         (USERS + "viewer_groups = ['a b']", "[api] viewer_groups"),

@@ -83,7 +83,7 @@ def test_a_name_that_is_no_name_of_a_port_writes_nothing(
         ({**GPS, "framing": 'nmea"\n[mqtt]\nmax_inflight = 1\n'}, "is not allowed"),
         ({**GPS, "a\n[mqtt]": 1}, "is not a key"),
         ({**GPS, "units": None}, "is not TOML"),
-        ({**GPS, "units": {"a": "\ud800"}}, "a value that TOML does not have"),
+        ({**GPS, "units": {"a": "\ud800"}}, "a value that TOML cannot store"),
         ({"framing": "nmea"}, "one of path, usb and address"),
         ({**GPS, "name": "other"}, "cannot be changed"),
         ({**GPS, "units": {"k": "v" * 70_000}}, "longer than 65536 bytes"),

@@ -68,9 +68,9 @@ def test_the_driver_s_rs_485_mode_comes_to_the_port(
 @pytest.mark.parametrize(
     ("path", "reason"),
     [
-        ("COM3", "a port of Windows"),
-        ("com12:", "a port of Windows"),
-        (r"\\.\COM10", "a port of Windows"),
+        ("COM3", "a Windows port"),
+        ("com12:", "a Windows port"),
+        (r"\\.\COM10", "a Windows port"),
         ("/dev", "a directory"),
     ],
 )

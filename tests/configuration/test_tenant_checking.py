@@ -58,7 +58,7 @@ def problems(file: Path, text: str) -> tuple[str, ...]:
         ),
         (
             "[tenants.acme.upload]\ntarget = 's3://b/x'\n[upload]\ntarget = 's3://b/'\n",
-            "targets in [upload] of which none is within the other",
+            "separate targets in [upload] for",
         ),
     ],
 )

@@ -74,8 +74,8 @@ def test_a_tenant_that_is_not_there_is_refused_with_the_nearest_name(file: Path)
     [
         ("tenants = 1", "[tenants] = 1 is not allowed: use a table for each tenant"),
         ("[tenants]\nacme = 1", "[tenants.acme] = 1 is not allowed: use a table"),
-        ("[tenants.Acme]", '[tenants."Acme"] is no name: use 1 to 32 of a-z, 0-9 and -'),
-        (f"[tenants.{'a' * 33}]", "is no name"),
+        ("[tenants.Acme]", '[tenants."Acme"] is not a valid name: use 1 to 32 of a-z, 0-9 and -'),
+        (f"[tenants.{'a' * 33}]", "is not a valid name"),
         ("[tenants.acme]", "[[tenants.acme.listeners]] is missing"),
         (ACME + "[tenants.acme.gateway]\nid = 'x'", "[tenants.acme.gateway] is not allowed"),
         (ACME + "[[tenants.acme.serial]]\nname = 'x'", "[tenants.acme.serial] is not allowed"),

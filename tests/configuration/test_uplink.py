@@ -80,7 +80,7 @@ def test_every_key_is_read(file: Path) -> None:
         (f"{ADDRESS}{TOPIC}remote_prefix = 'a/#/'\n", 'without "+" and "#"'),
         (f"{ADDRESS}[[uplink.topics]]\nfilter = '#'\nremote_prefix = 'site'\n", "ends a level"),
         (f"{ADDRESS}[[uplink.topics]]\nfilter = '$share/a/b'\n", "without"),
-        (f"{ADDRESS}[[uplink.topics]]\nfilter = '$SYS/#'\n", 'begins with "$"'),
+        (f"{ADDRESS}[[uplink.topics]]\nfilter = '$SYS/#'\n", 'topics that begin with "$"'),
         (f"{ADDRESS}{TOPIC}[[uplink.topics]]\nfilter = '+/a'\n", "both go out"),
         (
             f"{ADDRESS}[[uplink.topics]]\nfilter = 'a'\ndirection = 'in'\n{BOTH}",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 NO_LISTENER = (
     'no listener for the bridge: use one with protocol = "mqtt" and without proxy_protocol or tls, '
-    "on loopback perhaps, or [bridge] broker"
+    "for example on loopback, or [bridge] broker"
 )
 
 
