@@ -292,7 +292,7 @@ def _refuse_foreign(link: Path) -> None:
             return
         raise LinkTaken(f"{link} is a link to {link.readlink()}: remove it, or name another link")
     if link.exists():
-        raise LinkTaken(f"{link} is there and is no link: name another place for the link")
+        raise LinkTaken(f"{link} exists and is not a link: name another path for the link")
 
 
 def _unlink(link: Path, terminal: str) -> None:

@@ -199,7 +199,11 @@ REFUSED = [
         '(1st) framing = "xml" ',
         '"board", "nmea"',
     ),
-    (f"{PORT}'pattern'\npattern = '('", "[[serial]] (1st): use", "regular expression of Python"),
+    (
+        f"{PORT}'pattern'\npattern = '('",
+        "[[serial]] (1st): use",
+        "a valid Python regular expression",
+    ),
     (f"{PORT}'sml'\ncrc = true", "(1st): use crc", 'framing = "dsmr" only'),
     (
         f"{PORT}'frames'\nstart='x'\nframe_bytes=9\nchecksum='sum8'\nfields=[{{name='a', at=2}}]",

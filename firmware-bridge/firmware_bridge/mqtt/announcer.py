@@ -208,7 +208,7 @@ class Announcer(Generic[Port]):
         try:
             await asyncio.to_thread(write, self._path, contents)
         except OSError as error:
-            self._log(f"{self._path} is not written: {line_of(error)}")
+            self._log(f"{self._path} cannot be written: {line_of(error)}")
             return False
         self._saved = state
         return True

@@ -58,8 +58,8 @@ def load(path: Path) -> Remembered:
         return Remembered()
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         logger.warning(
-            "%s cannot be used (%.120s): devices come back to Home Assistant as they send; remove "
-            "those that are gone from the broker by hand",
+            "%s cannot be used (%.120s): devices appear in Home Assistant again when they send; "
+            "remove the topics of devices that no longer exist from the broker by hand",
             path,
             f"{type(error).__name__}: {line_of(error)}",
         )

@@ -58,15 +58,15 @@ class Capacity:
         elif self._is_below(held_bytes) and not self._room.is_set():
             self._room.set()
             self._full_by = None
-            logger.info("the outbox takes readings again (%d bytes)", held_bytes)
+            logger.info("the outbox accepts readings again (%d bytes)", held_bytes)
 
     def _note_full(self, full_by: FullBy, why: str, key: str) -> None:
         self._full_by = full_by
         if self._room.is_set():
             self._room.clear()
             logger.error(
-                "the outbox is full (%s): each port does as its when_full has it; see why the "
-                "broker does not take readings, or raise [bridge] %s",
+                "the outbox is full (%s): each port acts as its when_full defines; find out "
+                "why the broker does not accept readings, or raise [bridge] %s",
                 why,
                 key,
             )
@@ -82,8 +82,8 @@ class Capacity:
         if self.disk_full:
             self._room.clear()
             logger.error(
-                "the disk is full: each port does as its when_full has it; what is stored is "
-                "published on. Free space, or use a larger disk"
+                "the disk is full: each port acts as its when_full defines; stored readings "
+                "are still published. Free space, or use a larger disk"
             )
         else:
             logger.info("the disk has room again")

@@ -83,7 +83,7 @@ def _salvage_readings(damaged: sqlite3.Connection, store: OutboxStore) -> int:
             if order == "ASC":
                 highest = max(highest, number)
     if torn:
-        logger.warning("%d readings of the damaged outbox are torn and were left out", torn)
+        logger.warning("%d incomplete readings of the damaged outbox were left out", torn)
     return count
 
 

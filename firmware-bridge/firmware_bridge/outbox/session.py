@@ -49,10 +49,10 @@ class Session:
         kept = self.name is not None and is_name_of(self.name, client_id)
         if in_flight and (moved or not kept):
             logger.warning(
-                "the session %s goes on until its %d readings in flight are through: %s",
+                "the session %s continues until its %d readings in flight are acknowledged: %s",
                 self.name,
                 in_flight,
-                "the outbox was made on another machine; no other may use a copy of it"
+                "the outbox was created on another machine, and a copy of it must not be used"
                 if moved
                 else f"[bridge] client_id is {client_id!r} now",
             )

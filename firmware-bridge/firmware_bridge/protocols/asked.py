@@ -75,10 +75,10 @@ class AskedSettings(DecoderSettings, PollerSettings, ABC):
         """Reject `poll` together with `poll_text`, and polling settings without a request."""
         super().check()
         if self.poll is not None and self.poll_text is not None:
-            raise refusal("either poll or poll_text, and not both: it is the request")
+            raise refusal("either poll or poll_text: each of them is the request")
         for key in ("poll_interval", "answer_timeout", "wake", "wake_pause"):
             if key in self.given and not self.is_asked:
-                raise refusal(f"poll with {key}: without it the device is not asked")
+                raise refusal(f"poll with {key}: without a request the device is not polled")
         if "wake_pause" in self.given and self.wake is None:
             raise refusal("wake with wake_pause, or neither of them")
 

@@ -81,7 +81,7 @@ class DeclaredFrames(AskedSettings):
         """
         super().check()
         if (self.frame_bytes is None) == (self.length_at is None):
-            raise refusal("either frame_bytes or length_at, and not both: one is the length")
+            raise refusal("either frame_bytes or length_at: each of them sets the length")
         names = [field.name for field in self.fields]
         for name in names:
             if names.count(name) > 1:
@@ -92,7 +92,7 @@ class DeclaredFrames(AskedSettings):
                 if field.end > room:
                     raise refusal(
                         f'a larger frame_bytes: field "{field.name}" ends at byte {field.end}, '
-                        f"before checksum and end are {room}"
+                        f"but only {room} bytes precede the checksum and the end"
                     )
 
     @property

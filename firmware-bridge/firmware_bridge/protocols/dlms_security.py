@@ -44,7 +44,9 @@ class MeterKeys(DecoderSettings):
         """Reject an authentication key without an encryption key."""
         super().check()
         if self.authentication_key_file is not None and self.key_file is None:
-            raise refusal("key_file with authentication_key_file: it decrypts")
+            raise refusal(
+                "key_file with authentication_key_file: key_file has the key that decrypts"
+            )
 
     def with_secrets(self, first_line_of: Callable[[str, str], str]) -> Self:
         """Return the settings with the keys loaded. `first_line_of` reads the first line of a file.

@@ -72,7 +72,7 @@ class MBusMeter(Section):
     def check(self) -> None:
         """Reject a meter with no address, or with both a primary and a secondary address."""
         if (self.address is None) == (self.secondary is None):
-            raise refusal("either address or secondary, and not both: one is the meter's")
+            raise refusal("either address or secondary: each of them is the meter's address")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -32,7 +32,7 @@ class Modbus(PollerSettings):
 
     data_bits: ClassVar = (8,)
     address_schemes: ClassVar = {
-        "modbus+tcp": "Modbus TCP, as inverters, PLCs and gateways have it, mostly at port 502",
+        "modbus+tcp": "Modbus TCP, for inverters, PLCs and gateways, usually at port 502",
         "rtu+tcp": "a serial server that passes on the bytes of a line, with their CRC",
         "rfc2217": "a serial server with RFC 2217",
     }

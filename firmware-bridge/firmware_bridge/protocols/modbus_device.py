@@ -69,7 +69,7 @@ class Device(Section):
             if most is not None and not each.is_bit and each.end - each.at > most:
                 raise refusal(
                     f'registers_per_request of at least {each.end - each.at}: "{each.name}" '
-                    f"({each.type}) takes so many"
+                    f"({each.type}) needs that many"
                 )
 
     def resolved(self, *, word_order: ByteOrder, byte_order: ByteOrder) -> "Device":

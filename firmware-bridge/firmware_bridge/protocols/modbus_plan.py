@@ -200,7 +200,7 @@ class Plan:
             self._answered_max = max(self._answered_max, block.count)
         if self._resting.pop(block, None) is not None:
             self._blocks = self._divided()
-            return f"{block.device} gives {block.place} again"
+            return f"{block.device} answers for {block.place} again"
         return self._note_part(block, None, now_seconds)
 
     def _note_refusal(self, block: Block, reason: str, now_seconds: float) -> str:

@@ -49,7 +49,7 @@ class PatternLines(AskedSettings, TextLineSettings):
         try:
             groups = re.compile(self.pattern).groupindex
         except (re.error, RecursionError, OverflowError) as error:
-            raise refusal(f"a regular expression of Python: {error}") from None
+            raise refusal(f"a valid Python regular expression: {error}") from None
         if not groups:
             raise refusal("named groups in pattern, like (?P<temperature>[0-9.]+)")
         for name in groups:

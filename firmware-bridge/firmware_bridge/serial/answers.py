@@ -19,16 +19,16 @@ FAILED_BEFORE_NOTICE: Final = 3
 
 _FAULTS: Final = {
     "no_answer": "does not answer",
-    "address": "is asked, and another device or an answer to another request is received",
+    "address": "is polled, but the answer is from another device or to another request",
     "checksum": "answers with a wrong checksum",
     "truncated": "sends only the beginning of an answer",
-    "noise": "is asked, and bytes are received that are no answer",
+    "noise": "is polled, but the received bytes are not an answer",
     "overlong": "sends more bytes than an answer has",
-    "length": "answers with another number of registers",
-    "unsent": "cannot be asked: the port does not take the request",
+    "length": "answers with a wrong number of registers",
+    "unsent": "cannot be polled: the port does not accept the request",
     "no_reading": "answers without a value",
     "encrypted": "answers with encrypted values",
-    "form": "answers in a form that is not read",
+    "form": "answers in an unknown format",
     "refused": "refuses the request",
 }
 _CHECK: Final = {

@@ -132,13 +132,15 @@ def open_udev_events() -> socket.socket | None:
     The result is None if udev is not running or the socket cannot be opened. The reason is logged.
     """
     if not UDEV_CONTROL.exists():
-        logger.info("no udev here (%s): a lost serial port is looked for by polling", UDEV_CONTROL)
+        logger.info(
+            "udev is not running (%s): the bridge polls for lost serial ports", UDEV_CONTROL
+        )
         return None
     try:
         events = open_netlink()
     except OSError as error:
         logger.warning(
-            "udev's events are refused (%s): a lost serial port is looked for by polling; "
+            "udev's events are refused (%s): the bridge polls for lost serial ports; "
             "allow AF_NETLINK in the unit's RestrictAddressFamilies",
             line_of(error),
         )

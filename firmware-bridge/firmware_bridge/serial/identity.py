@@ -47,7 +47,7 @@ def path_of(settings: PortSettings) -> str:
         fix = _distinguished(
             [str(each.device) for each in found], [_number(each) for each in found]
         )
-        raise PortLost(f"{len(found)} USB serial devices are {settings.usb}; {fix}")
+        raise PortLost(f"{len(found)} USB serial devices have the identity {settings.usb}; {fix}")
     return str(found[0].device)
 
 
@@ -76,6 +76,6 @@ def _distinguished(devices: Sequence[str], numbers: Sequence[str | None]) -> str
     by_path: Mapping[str, str] = links_by("by-path")
     shown = sorted(by_path.get(device, device) for device in devices)[:NAMED_MAX]
     return (
-        "they have no serial numbers that differ; use path, which names the USB socket, in place "
+        "their serial numbers are missing or equal; use path, which names the USB socket, instead "
         f"of usb: {', '.join(shown)}"
     )

@@ -261,9 +261,9 @@ class Intake:
         # Only the 1st, 2nd, 4th, 8th ... repetition is logged, so that the log does not fill up.
         if repeat.bit_count() == 1:
             logger.warning(
-                "serial port %s: %s counts from the beginning again in its start %d; this is taken "
-                "for another start and published as boot %d: was it flashed again or replaced, "
-                "or do two boards have one number?",
+                "serial port %s: %s has begun to count again in its start %d; this is treated as "
+                "another start and published as boot %d: was the board flashed or replaced, or do "
+                "two boards have the same number?",
                 self._settings.name,
                 device,
                 placement.start.boot,

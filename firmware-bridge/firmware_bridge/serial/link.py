@@ -292,7 +292,7 @@ def sentence_of(path: str, error: Exception) -> str:
     if isinstance(error, PermissionError) or getattr(error, "errno", None) == 13:
         return f"{path}: {DENIED}"
     if getattr(error, "errno", None) in (11, 16):
-        return f"{path} is used by another program; stop it, a port has one reader"
+        return f"{path} is used by another program; stop it, because a port has only one reader"
     if isinstance(error, FileNotFoundError) or getattr(error, "errno", None) == 2:
         return f"{path}: no such port; `oncegate serial list` prints those that exist"
     if isinstance(error, termios.error):

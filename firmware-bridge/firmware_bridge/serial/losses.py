@@ -144,7 +144,7 @@ class Losses:
         if self._status.dropping is not None:
             self._status.dropping = None
             logger.warning(
-                "serial port %s: readings are taken again; %d were dropped",
+                "serial port %s: readings are accepted again; %d were dropped",
                 self._port,
                 self.dropped.total() - self._dropped_before,
             )

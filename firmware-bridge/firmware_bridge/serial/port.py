@@ -241,7 +241,7 @@ class Port:
             return
         self._failures_logged.append(place)
         logger.error(
-            "serial port %s: %s:%d raised; the port begins again, the others go on; please report",
+            "serial port %s: %s:%d raised; only this port is restarted; please report this",
             self._settings.name,
             place.filename,
             place.lineno,

@@ -64,7 +64,7 @@ def _check_head(line: bytes) -> None:
         version = json.loads(line[:LINE_BYTES_MAX])["oncegate_serial"]
     except (ValueError, TypeError, KeyError, RecursionError):
         raise UnreadableRecording(
-            "this is no recording of `oncegate serial record`: no oncegate_serial in its first line"
+            "this is not a recording of `oncegate serial record`: line 1 has no oncegate_serial"
         ) from None
     if version != VERSION:
         raise UnreadableRecording(f"it is of version {version!r}, and {VERSION} can be read")

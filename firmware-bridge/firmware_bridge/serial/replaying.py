@@ -35,7 +35,7 @@ def replay_on_terminal(lines: Iterable[bytes], link: Path, *, fast: bool) -> int
         LinkTaken: if `link` already exists.
     """
     if link.is_symlink() or link.exists():
-        raise LinkTaken(f"{link} is there already: remove it, or name another link")
+        raise LinkTaken(f"{link} already exists: remove it, or name another link")
     master, slave = os.openpty()
     name = os.ttyname(slave)
     tty.setraw(slave)

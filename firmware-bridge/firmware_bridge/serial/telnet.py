@@ -180,7 +180,7 @@ class Telnet:
             if command == _SET_BAUD and self._rates_asked:
                 asked = self._rates_asked.popleft()
             if found != asked:
-                raise NotRfc2217(f"the server sets the line to {found} where {asked} was asked")
+                raise NotRfc2217(f"the server sets the line to {found}, but {asked} was requested")
             self.confirmed[command] = found
         elif command == _NOTIFY_LINE and value:
             self.errors.update(name for bit, name in _LINE_ERRORS.items() if value[0] & bit)

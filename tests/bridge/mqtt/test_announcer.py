@@ -73,12 +73,12 @@ async def test_what_is_not_remembered_is_not_published(
     monkeypatch.setattr("firmware_bridge.mqtt.announcer.CHECK_SECONDS", 0.05)
     folder = tmp_path / "later"
     async with running(announcer_of(mosquitto.port, folder / "file", CONFIGS)):
-        await until_logged("is not written", caplog)
+        await until_logged("cannot be written", caplog)
         await subscriber.settled()
         assert subscriber.messages == []
         folder.mkdir()
         await subscriber.arrival_of(COUNT)
-    assert len([each for each in caplog.records if "is not written" in each.message]) == 1
+    assert len([each for each in caplog.records if "cannot be written" in each.message]) == 1
 
 
 async def test_without_anything_to_describe_or_remove_there_is_no_connection(

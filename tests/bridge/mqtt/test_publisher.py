@@ -173,7 +173,7 @@ async def test_a_card_moved_to_another_machine_continues_with_what_is_in_flight(
         async with gateway(tmp_path, port, machine="b"):
             await broker.wait_for(10)
         assert numbers(broker) == list(range(10))
-    assert "the outbox was made on another machine" in caplog.text
+    assert "the outbox was created on another machine" in caplog.text
 
 
 async def test_a_new_client_id_holds_as_soon_as_nothing_is_in_flight(
@@ -188,7 +188,7 @@ async def test_a_new_client_id_holds_as_soon_as_nothing_is_in_flight(
             await broker.wait_for(11)
         assert numbers(broker) == list(range(11))
         assert is_name_of(broker.connects[-1], "renamed")
-    assert "goes on until its 10 readings in flight are through" in caplog.text
+    assert "continues until its 10 readings in flight are acknowledged" in caplog.text
 
 
 async def test_more_in_flight_than_a_smaller_broker_holds_drains_through_the_smaller_window(

@@ -20,7 +20,7 @@ def test_it_is_full_at_the_limit_and_takes_again_well_below_it(
         full.append(capacity.full)
     assert full == [False, True, True, True, True, False, False]
     assert caplog.text.count("the outbox is full (1000 bytes)") == 1
-    assert caplog.text.count("takes readings again (899 bytes)") == 1
+    assert caplog.text.count("accepts readings again (899 bytes)") == 1
 
 
 def test_a_full_disk_is_reported_once_and_makes_it_full(caplog: pytest.LogCaptureFixture) -> None:

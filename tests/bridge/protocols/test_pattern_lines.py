@@ -46,7 +46,7 @@ def test_a_line_that_does_not_match_is_damage(line: bytes, reason: str) -> None:
 @pytest.mark.parametrize(
     ("pattern", "fix"),
     [
-        ("(?P<a>", "a regular expression of Python"),
+        ("(?P<a>", "a valid Python regular expression"),
         ("[0-9]+", "named groups"),
         ("(?P<_a>.)", "a name of 1 to 64"),
         (r"(?P<a>(\d+)+)", "no repetition within a repetition"),

@@ -149,7 +149,7 @@ def test_a_machine_without_udev_is_logged_and_polled(
     caplog.set_level(logging.INFO)
     monkeypatch.setattr(hot_plug, "UDEV_CONTROL", tmp_path / "no-udev")
     assert open_udev_events() is None
-    assert "by polling" in caplog.text
+    assert "the bridge polls for lost serial ports" in caplog.text
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root sends to the group of udev's events")

@@ -66,7 +66,7 @@ def test_adapters_without_serial_numbers_are_named_by_their_sockets(
         with pytest.raises(PortLost) as lost:
             path_of(usb_port("1a86:7523"))
         assert str(lost.value) == (
-            "3 USB serial devices are 1a86:7523; they have no serial numbers that differ; use "
-            "path, which names the USB socket, in place of usb: "
+            "3 USB serial devices have the identity 1a86:7523; their serial numbers are "
+            "missing or equal; use path, which names the USB socket, instead of usb: "
             f"{', '.join([*links, str(devices[2])])}"
         )

@@ -69,7 +69,7 @@ async def test_a_board_flashed_again_loses_no_reading_and_is_named(
         *((1, n) for n in range(1, 1001)),
         *((1 + 2**32, n) for n in range(1, 1003)),
     ]
-    assert caplog.text.count("board-0000002a counts from the beginning again in its start 1") == 1
+    assert caplog.text.count("board-0000002a has begun to count again in its start 1") == 1
 
 
 async def test_a_meter_whose_clock_is_years_off_has_the_time_of_arrival_and_is_named(

@@ -24,8 +24,8 @@ def test_what_was_recorded_is_read_also_where_the_file_was_cut_off() -> None:
 @pytest.mark.parametrize(
     ("lines", "sentence"),
     [
-        ([b"GIF89a"], "no recording of"),
-        ([b"[" * 100_000], "no recording of"),
+        ([b"GIF89a"], "not a recording of"),
+        ([b"[" * 100_000], "not a recording of"),
         ([b'{"oncegate_serial":2}\n'], "version 2, and 1 can be read"),
         ([HEAD, b'[1,"zz"]\n'], "line 2 is not"),
         ([HEAD, b'[NaN,"00"]\n'], "line 2 is not"),

@@ -46,7 +46,7 @@ def test_data_are_the_same_however_the_network_cuts_them() -> None:
     ("received", "sentence"),
     [
         (bytes((IAC, DONT, COM_PORT)), "refuses RFC 2217"),
-        (sub(101, b"\x00\x00\x12\xc0"), "sets the line to 4800 where 115200 was asked"),
+        (sub(101, b"\x00\x00\x12\xc0"), "sets the line to 4800, but 115200 was requested"),
         (bytes((IAC, SB)) + b"x" * (SUBNEGOTIATION_BYTES_MAX + 1), "does not end"),
     ],
 )

@@ -34,7 +34,7 @@ def test_the_ports_of_this_machine_are_listed(capsys: pytest.CaptureFixture[str]
         (["sniff"], "name the port: PORT, or --port NAME"),
         (["sniff", "--port", "a", "--framing", "csv"], "either --port or --framing"),
         (["sniff", "--port", "a"], "--port a: the file has none"),
-        (["replay", __file__], "this is no recording"),
+        (["replay", __file__], "this is not a recording"),
     ],
 )
 def test_what_does_not_work_is_a_line(
