@@ -64,11 +64,11 @@ class Bans:
             bans = bans_file.load(self._path)
         except BansFileError as error:
             aside = self._path.with_name(f"{self._path.name}.damaged")
-            logger.error("%s; no ban holds: ban again what is in %s", error, aside)
+            logger.error("%s; no bans are in force: add the bans in %s again", error, aside)
             try:
                 self._path.rename(aside)
             except OSError as failure:
-                logger.error("%s stays in its place: %s", self._path, line_of(failure))
+                logger.error("%s cannot be renamed: %s", self._path, line_of(failure))
             return
         self._bans = {(ban.kind, ban.value): ban for ban in bans}
         self._apply()
@@ -196,7 +196,7 @@ class Bans:
         try:
             await self._loop.run_in_executor(self._thread, bans_file.save, self._path, bans)
         except OSError as error:
-            logger.error("bans hold until the broker ends: %s: %s", self._path, line_of(error))
+            logger.error("bans are lost when the broker stops: %s: %s", self._path, line_of(error))
             self._is_unwritten = True
             self._retry_at = self._loop.time() + RETRY_SECONDS
             return False

@@ -117,8 +117,8 @@ class Housekeeping:
         if full:
             self.full_since_ms = time.time_ns() // 1_000_000
             logger.error(
-                "the disk is full: %d bytes are free, the floor is %d ([disk] free_min). Nothing "
-                "new is taken; %s. Free space, or use a larger disk",
+                "the disk is full: %d bytes are free, the minimum is %d ([disk] free_min). No new "
+                "messages are accepted; %s. Free space, or use a larger disk",
                 self.disk.free_bytes,
                 self.rules.free_min,
                 self._what_continues(),
@@ -130,8 +130,8 @@ class Housekeeping:
 
     def _what_continues(self) -> str:
         if not self.rules.reserve or self._event_loop.store.journal.spare_files.has_reserve():
-            return "what is there is delivered"
-        return "deliveries stop when the journal finds no room, for there is no reserve"
+            return "stored messages are delivered"
+        return "deliveries stop when the journal has no room, because there is no reserve"
 
     def _note_wait(self, waits: bool) -> None:
         """Log a line when the journal starts or stops waiting for disk space.
@@ -193,8 +193,8 @@ class Housekeeping:
             item for item in removals if item.kind in lost and item.last_sequence
         ):
             logger.error(
-                "no room: segments with events %d to %d are removed, the session log will lack "
-                "what its target has not",
+                "no room: segments with events %d to %d are removed; events that were not "
+                "uploaded will be missing in the session log",
                 first,
                 last,
             )

@@ -67,7 +67,7 @@ async def serve(
     try:
         scheduling.take_short_turns()
     except OSError as problem:
-        logger.info("the broker has turns of the usual length on a processor: %s", line_of(problem))
+        logger.info("the broker keeps the usual CPU time slices: %s", line_of(problem))
     running = await RunningBroker.start(configuration, reload)
     try:
         if ready is not None:

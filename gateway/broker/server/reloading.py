@@ -280,8 +280,8 @@ def _answer_of(changes: Changes, contents: list[str], ended: int) -> dict[str, A
 
 def _log(answer: dict[str, Any]) -> None:
     logger.info(
-        "configuration read again; in force: %s; connections ended: %d",
-        ", ".join(answer["changed"]) or "nothing else than before",
+        "configuration read again; changes in force: %s; connections ended: %d",
+        ", ".join(answer["changed"]) or "none",
         answer["connections_ended"],
     )
     for process, keys in answer["processes"].items():

@@ -63,7 +63,7 @@ class RemovedUsers:
             try:
                 self._path.replace(self._path.with_name(f"{FILE_NAME}.damaged"))
             except OSError as failure:
-                logger.error("%s stays in its place: %s", self._path, line_of(failure))
+                logger.error("%s cannot be renamed: %s", self._path, line_of(failure))
 
         self.proof_ends = ProofEnds(broker, self._kept.ends)
         for client_id, certificate in self._kept.certificates.items():
@@ -119,7 +119,8 @@ class RemovedUsers:
         over = self.proof_ends.over(now)
         if over:
             logger.warning(
-                "%d users were proven last too long ago: their sessions receive nothing", len(over)
+                "%d users have not authenticated for too long: their sessions receive nothing",
+                len(over),
             )
             self._keep(self._kept.known, self._kept.removed | over)
         removed = self._kept.removed

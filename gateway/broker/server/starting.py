@@ -203,8 +203,8 @@ def _log_clock(wall_clock: WallClock) -> None:
     quality = wall_clock.quality.word
     if quality != "synchronised":
         logger.warning(
-            "the clock is %s: times that are written down are at least the last one known; "
-            "durations do not depend on it",
+            "the clock is %s: recorded times are not earlier than the last known time, and "
+            "durations do not depend on the clock",
             quality,
         )
 
@@ -214,13 +214,13 @@ def _log_recovery(opened: Opened) -> None:
         logger.error("%s", damage)
     if opened.damage:
         logger.error(
-            "what can be read is kept; `oncegate audit` lists what is missing. A card that loses "
-            "what it had should be replaced"
+            "what can be read is kept; `oncegate audit` lists what is missing. Replace a card "
+            "that loses data"
         )
     recovered = opened.recovered
     if opened.recovery is StartKind.UNCLEAN:
         logger.warning(
-            "the last run did not stop cleanly; %d facts replayed from the journal",
+            "the last run did not stop cleanly; %d records replayed from the journal",
             recovered.facts_applied,
         )
     logger.info(

@@ -106,8 +106,8 @@ async def test_without_room_for_the_reserve_the_log_names_what_stops(
         disk.fill()
         await until_full(broker, full=True)
         assert not broker.status()["disk"]["reserve"]
-        assert "deliveries stop when the journal finds no room" in caplog.text
-        assert "what is there is delivered" not in caplog.text
+        assert "deliveries stop when the journal has no room" in caplog.text
+        assert "stored messages are delivered" not in caplog.text
 
 
 async def test_once_the_reserve_is_used_up_the_log_reports_waiting_deliveries(

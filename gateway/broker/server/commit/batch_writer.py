@@ -249,7 +249,7 @@ class BatchWriter:
         if self.is_last:
             self.is_unwritten = self.is_stopped = True
             logger.error(
-                "the last batch cannot be written: %s; nothing of it has been acknowledged", error
+                "the last batch cannot be written: %s; none of it has been acknowledged", error
             )
             self._end()
             return

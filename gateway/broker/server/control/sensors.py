@@ -89,7 +89,7 @@ class SensorRequests:
         if self.tenant is not None:
             raise Refused("of_the_gateway", "serial ports are the gateway's, not a tenant's")
         if len(self._waiting) >= REQUESTS_MAX:
-            raise Refused("busy", "the bridge has other requests: try again in a moment")
+            raise Refused("busy", "the bridge is busy with other requests: try again in a moment")
         if len(json.dumps(request)) > REQUEST_BYTES_MAX:
             raise Refused("bad_request", f"a request has at most {REQUEST_BYTES_MAX} bytes")
         seconds = ANSWER_SECONDS_MAX if self._is_bridge_there else AWAY_SECONDS
@@ -162,4 +162,4 @@ def _result_of(answer: Answer) -> Answer:
             return result
         case {"ok": False, "error": {"code": str(code), "message": str(message)}}:
             raise Refused(code, message)
-    raise Refused("failed", "the bridge's answer is not one: restart bridge and broker")
+    raise Refused("failed", "the bridge's response is invalid: restart bridge and broker")

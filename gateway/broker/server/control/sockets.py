@@ -89,7 +89,7 @@ class ControlSocket:
                     self._path.unlink()
         except OSError as error:
             # The disk has become read-only. The next start replaces a stale socket.
-            logger.warning("the control socket stays behind: %s", line_of(error))
+            logger.warning("the control socket cannot be removed: %s", line_of(error))
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if len(self._connections) >= CONNECTIONS_MAX:
@@ -127,9 +127,9 @@ def _give_to(group: str, path: Path) -> None:
     try:
         os.chown(path, -1, grp.getgrnam(group).gr_gid)
     except KeyError:
-        raise OSError(errno.EINVAL, f"make the group {group!r}, which is not there") from None
+        raise OSError(errno.EINVAL, f"create the group {group!r}, which does not exist") from None
     except PermissionError:
-        reason = f"make the broker's user a member of the group {group!r}, which is to have it"
+        reason = f"make the broker's user a member of the socket's group {group!r}"
         raise OSError(errno.EINVAL, reason) from None
 
 
@@ -151,6 +151,6 @@ def _fix_of(error: OSError) -> str:
         case errno.EINVAL:
             return f"{error.strerror}; or correct the group in [gateway]"
     return (
-        f"{error.strerror or error}; a socket is to be made there: look at the directory, or set "
-        "[gateway] control_dir to another one"
+        f"{error.strerror or error}; the socket cannot be created there: check the directory, or "
+        "set [gateway] control_dir to another one"
     )

@@ -70,7 +70,7 @@ class Alarm:
         self._checked_at = now
         if seconds > STANDSTILL_SECONDS:
             logger.warning(
-                "the broker stood still for %.1f s: clients get the time of their keep-alive again",
+                "the broker did not run for %.1f s: keep-alive times of clients start again",
                 seconds,
             )
             self._broker.restart_timeouts(now)

@@ -27,7 +27,7 @@ CREDENTIALS_REVOKED: Final = "credentials_revoked"
 """Reason name for connections that are closed because their user's credentials are no longer
 valid."""
 
-REVOKED_DETAIL: Final = "what proved its user does not hold any more"
+REVOKED_DETAIL: Final = "its user's credentials are no longer valid"
 
 PAGE: Final = "page"
 """Listener name for logins at the status page. A database query can refer to it."""

@@ -31,7 +31,7 @@ class ClockWatch:
         step_ms = self._wall_clock.step_ms()
         if step_ms:
             logger.warning(
-                "the clock stepped by %.3f s (%s); no deadline moves with it",
+                "the clock stepped by %.3f s (%s); deadlines do not change",
                 step_ms / 1000,
                 quality.word,
             )

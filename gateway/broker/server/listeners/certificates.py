@@ -227,7 +227,7 @@ class CertificateWatch:
         except CertificateError:
             return  # logged, and shown as the listener's problem
         certificates.use(loaded)
-        logger.info("%s was replaced: new connections have it", certificates.files.certificate)
+        logger.info("%s was replaced: new connections use it", certificates.files.certificate)
 
     def _warn(self) -> None:
         now = self._clock()

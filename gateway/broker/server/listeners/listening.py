@@ -221,7 +221,7 @@ class OpenListeners:
             policy = each.policy
             self._begin(each, listener, certificates)
             logger.warning("the listener at %s changed: its connections end", listener.place)
-            return self._end(policy, LISTENER_CHANGED, "clients prove in another way who they are")
+            return self._end(policy, LISTENER_CHANGED, "clients authenticate in another way")
         each.listener = listener
         policy = policy_of(listener, each.share)
         # Updated in place, so that connections being set up use the new values.
@@ -243,7 +243,7 @@ class OpenListeners:
 
     def _close(self, each: Open) -> int:
         _stop(each)
-        logger.info("listening no more at %s", each.listener.place)
+        logger.info("no longer listening at %s", each.listener.place)
         return self._end(each.policy, LISTENER_CLOSED, "its listener was closed")
 
     def _end(self, policy: AdmissionPolicy, reason: str, detail: str) -> int:

@@ -130,7 +130,7 @@ class TlsLayer(TlsTransport[MqttProtocol]):
     def _refuse(self, error: ssl.SSLError) -> None:
         said = said_by(error)
         if error.reason in _NO_TLS:
-            said = "what came is not TLS: use TLS at this port, or the port of a listener without"
+            said = "not a TLS client: use TLS at this port, or the port of a listener without TLS"
         reason = CERTIFICATE_REFUSED if error.reason in _CERTIFICATE_ERRORS else HANDSHAKE_FAILED
         self._end(reason, said)
 
