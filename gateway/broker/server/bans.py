@@ -196,7 +196,11 @@ class Bans:
         try:
             await self._loop.run_in_executor(self._thread, bans_file.save, self._path, bans)
         except OSError as error:
-            logger.error("bans are lost when the broker stops: %s: %s", self._path, line_of(error))
+            logger.error(
+                "changes to bans are lost if the broker stops now: %s: %s",
+                self._path,
+                line_of(error),
+            )
             self._is_unwritten = True
             self._retry_at = self._loop.time() + RETRY_SECONDS
             return False

@@ -131,7 +131,7 @@ def _refuse_topic(action: str, topic: str) -> None:
     from gateway.broker.wire.topics import validate_topic_filter, validate_topic_name
 
     if action == "connect":
-        error = "connect has no topic: take it out" if topic else None
+        error = "connect has no topic: leave it out" if topic else None
     elif action == "subscribe":
         error = validate_topic_filter(topic)
     else:
@@ -175,7 +175,7 @@ def _sentence_of(document: dict[str, Any]) -> str:
     if document["file"] is None:
         return f"{verdict}: {_OPEN}"
     if document["line"] is None:
-        return f"{verdict}: no line of {document['file']} is about it"
+        return f"{verdict}: no line of {document['file']} matches"
     whose = {
         "common": " (its group is common to users whose line names $share)",
         "own": " (its group is the user's own)",
@@ -204,5 +204,5 @@ def _table_of(document: dict[str, Any]) -> "RenderableType":
     table.add_column("rule", overflow="fold")
     for each in document["rules"]:
         table.add_row(str(each["line"]), Text(each["rule"]))
-    end = "what no line is about is denied"
+    end = "everything that no line matches is denied"
     return Group(Text(document["file"], no_wrap=True, overflow="ignore"), table, Text(end))

@@ -159,7 +159,7 @@ class Authority:
         """
         certificate, _ = self.client(name)
         if not certificate.exists():
-            raise AuthorityError(f"{certificate}: is not there: nothing to revoke")
+            raise AuthorityError(f"{certificate}: does not exist: nothing to revoke")
         _run("ca", "-config", self._configuration(), "-revoke", certificate)
         # If the index were lost, the next revocation list would not contain the client.
         fsync_file(self._own / "index")
@@ -237,7 +237,7 @@ def _alternative_of(name: str) -> str:
         return f"IP:{ipaddress.ip_address(name)}"
     except ValueError:
         if HOST_NAME.fullmatch(name) is None:
-            raise AuthorityError(f"{name!r}: is no host name and no IP address") from None
+            raise AuthorityError(f"{name!r}: is neither a host name nor an IP address") from None
         return f"DNS:{name}"
 
 
@@ -269,7 +269,7 @@ def _run(*arguments: object) -> None:
             env=os.environ | {"LC_ALL": "C"},
         )
     except FileNotFoundError:
-        raise AuthorityError(f"{PROGRAM} is not there. Run apt install {PROGRAM}") from None
+        raise AuthorityError(f"{PROGRAM} is not installed. Run apt install {PROGRAM}") from None
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["no word why"])[-1]
         raise AuthorityError(f"{PROGRAM} {arguments[0]} failed: {last}")

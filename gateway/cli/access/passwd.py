@@ -76,7 +76,9 @@ def passwd(
         configuration_of(config)
     if source is not None:
         if user is not None or scram or remove or password_stdin or iterations is not None:
-            raise CommandFailed("--import goes with no user and no option", exit_code=EXIT_USAGE)
+            raise CommandFailed(
+                "--import cannot be combined with a user or an option", exit_code=EXIT_USAGE
+            )
         _do(lambda: _import(file, source))
     elif user is None:
         raise CommandFailed("expected a USER, or --import FILE", exit_code=EXIT_USAGE)
@@ -118,8 +120,8 @@ def _import(file: Path, source: Path) -> None:
         )
     print(
         f"{sentence}\n"
-        "Mosquitto's hashes ($6$, $7$) are guessed faster than Argon2's: give each user a new one "
-        f"in time, with oncegate passwd {file} USER"
+        "Mosquitto's hashes ($6$, $7$) are guessed faster than Argon2's: give each user a new "
+        f"password soon, with oncegate passwd {file} USER"
     )
 
 

@@ -109,7 +109,7 @@ def revoke(
         authority.revoke(client)
     except (AuthorityError, OSError) as error:
         raise CommandFailed(line_of(error)) from None
-    print(f"revoked {client}: {authority.crl} names it")
+    print(f"revoked {client}: {authority.crl} lists it")
 
 
 def _explain(authority: "Authority", host: str, clients: list[str]) -> None:

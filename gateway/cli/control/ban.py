@@ -32,7 +32,9 @@ AddressOption = Annotated[
 VALUE_COLUMNS = 18
 """Minimum width of the value column in the list of bans. An IPv4 network fits into it."""
 
-NOT_KEPT = "It could not be written down, and holds until the broker ends: see its log."
+NOT_KEPT = (
+    "The change could not be written to disk, and is lost when the broker stops: see its log."
+)
 
 
 @application.command()

@@ -35,7 +35,9 @@ def ask(control_socket: Path, command: str, **arguments: object) -> dict[str, An
             exit_code=EXIT_CONFIGURATION if is_configuration else EXIT_FAILED,
         ) from None
     except UnusableAnswer:
-        raise CommandFailed(f"{control_socket} gave no answer of the control protocol") from None
+        raise CommandFailed(
+            f"{control_socket} did not answer as the control protocol requires"
+        ) from None
     except TimeoutError:
         wait = f"within {ANSWER_SECONDS_MAX:g} s"
         raise CommandFailed(f"the broker at {control_socket} did not answer {wait}") from None
@@ -47,7 +49,7 @@ def ask(control_socket: Path, command: str, **arguments: object) -> dict[str, An
 
 def _fix_of(control_socket: Path, error: OSError) -> str:
     if isinstance(error, PermissionError):
-        return f"you may not ask the broker at {control_socket}: use sudo or join its group"
+        return f"you have no access to {control_socket}: use sudo or join its group"
     if len(os.fsencode(control_socket)) > PATH_BYTES_MAX:
         return (
             f"{control_socket}: a socket's path has at most {PATH_BYTES_MAX} bytes; set [gateway] "

@@ -62,7 +62,7 @@ def _disk(disk: Answer) -> str:
         return "unknown"
     mib = 1 << 20
     free = f"{disk['free_bytes'] // mib} MiB of {disk['total_bytes'] // mib} free"
-    return f"{free}; full: nothing new is taken" if disk.get("full") else free
+    return f"{free}; full: no new messages are accepted" if disk.get("full") else free
 
 
 # The headings are narrow, so that a table fits into 80 columns.
@@ -98,7 +98,7 @@ def sessions_table(answer: Answer) -> RenderableType:
             *(_short(session.get(key, "-")) for key in _SESSION_NUMBERS.values()),
         )
     if answer.get("next") is not None:
-        table.caption = "there are more: --limit"
+        table.caption = "more sessions exist: raise --limit"
     return table
 
 

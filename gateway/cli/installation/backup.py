@@ -144,7 +144,9 @@ def _write(file: Path, manifest: "Manifest", sources: "Sources") -> Path | None:
 
     if str(file) == STANDARD_OUTPUT:
         if sys.stdout.isatty():
-            raise CommandFailed("oncegate backup: a terminal shows no backup: add > FILE")
+            raise CommandFailed(
+                "oncegate backup: a backup cannot be shown on a terminal: add > FILE"
+            )
         write_archive(sys.stdout.buffer, manifest, sources.content_of)
         sys.stdout.buffer.flush()
         return None
@@ -181,7 +183,7 @@ def _replacing(file: Path) -> Iterator[BinaryIO]:
 
 def _as_root(error: OSError) -> str:
     if isinstance(error, PermissionError) and os.geteuid() != 0:
-        return ": on a device only root can read all of it: sudo oncegate backup"
+        return ": only root can read all files of an installed gateway: sudo oncegate backup"
     return ""
 
 

@@ -90,7 +90,7 @@ def _warnings_about_units(configuration: "Configuration") -> Iterator[str]:
         for unit in sorted(port.units_named - UNITS):
             meant = unit_meant_by(unit)
             fix = "RFC 8428 and RFC 8798 list them" if meant is None else f'write "{meant}"'
-            yield f'serial port {port.name}: warning: "{unit}" is no unit of SenML: {fix}'
+            yield f'serial port {port.name}: warning: "{unit}" is not a SenML unit: {fix}'
 
 
 def _warnings_about_console(configuration: "Configuration") -> Iterator[str]:
@@ -179,7 +179,7 @@ def _mistakes_about_page(configuration: "Configuration") -> Iterator[str]:
             usernames = PasswordFile.load(path).usernames
             for name in configuration.api.roles:
                 if name not in usernames:
-                    yield f"[api]: {name!a} is no user of {path}: oncegate passwd {path} {name}"
+                    yield f"[api]: {name!a} is not a user in {path}: oncegate passwd {path} {name}"
     if configuration.api.tokens_file is not None:
         try:
             read_tokens(configuration.api.tokens_file)

@@ -59,7 +59,7 @@ def _mistakes_of(
     name_key, file_key = keys
     path = configuration.access.password_file
     if username not in users:
-        yield f"{name_key}: {username!a} is no user of {path}: oncegate passwd {path} {username}"
+        yield f"{name_key}: {username!a} is not a user in {path}: oncegate passwd {path} {username}"
         return
     try:
         password = password_of(password_file, file_key)

@@ -225,7 +225,7 @@ def _data_lines(plan: "Plan") -> Iterator[str]:
     data = [step.member.size for step in plan.steps if step.member.part == "data"]
     if data:
         yield (
-            f"  data      {counted(len(data), 'file')}, {sum(data):,} bytes, in the place of all "
+            f"  data      {counted(len(data), 'file')}, {sum(data):,} bytes, replacing all "
             f"data in {plan.places.data_dir}"
         )
     elif plan.manifest.has_data:

@@ -65,7 +65,8 @@ def watched_of(
         return Watched(settings, None if framing is None else decoder_settings_of(framing))
     if framing is not None:
         raise CommandFailed(
-            "either --port or --framing: a port of the file has its protocol", exit_code=EXIT_USAGE
+            "either --port or --framing: the configuration sets the protocol of a port",
+            exit_code=EXIT_USAGE,
         )
     found = _port_of_file(name, config)
     if port is not None:
@@ -83,8 +84,8 @@ def _checked(watched: Watched) -> Watched:
     """
     if watched.overhears and watched.port.polled_line is None:
         raise CommandFailed(
-            f"{watched.port.address}: a connection of Modbus TCP carries no requests of others; "
-            "leave out --listen to ask the devices of the file, or listen on a serial line",
+            f"{watched.port.address}: a Modbus TCP connection carries no requests of others; "
+            "leave out --listen to poll the configured devices, or listen on a serial line",
             exit_code=EXIT_USAGE,
         )
     return watched

@@ -63,7 +63,9 @@ class Sniffer:
             if reading is not None:
                 self.summary = f"{reading.frames} frames, {reading.damaged} damaged"
                 if isinstance(reading, Overhearing) and not reading.frames:
-                    self.summary += "; is --line what the devices have, and does another ask them?"
+                    self.summary += (
+                        "; is --line correct, and does another program poll the devices?"
+                    )
 
     async def _ask(self, link: Link, protocol: PollerSettings) -> None:
         shown = AskedRows(self._print, self._watched.port.units)

@@ -128,8 +128,8 @@ class _Reader:
                 return each.as_json()
         raise Refused(
             "not_found",
-            f"no file in conf.d/ is that of the sensor {name[:64]!r} alone: it is changed where it "
-            "was written",
+            f"no file in conf.d/ contains only the sensor {name[:64]!r}: change it in the file "
+            "that contains it",
         )
 
     def _configuration(self) -> "Configuration":

@@ -201,13 +201,13 @@ def _print_addresses(configuration: "Configuration") -> None:
     _print(f"runs; the broker listens on {places}, the page on {page.listens_at} port {page.port}")
     if not any(each.is_reached_from_network for each in configuration.listeners):
         _print(
-            "the broker is reached from here alone (in a container: from this container's network "
-            'alone); bind = "0.0.0.0" and anonymous = false in [[listeners]], with [access] '
+            "only this machine can reach the broker (in a container: only the container's "
+            'network); bind = "0.0.0.0" and anonymous = false in [[listeners]], with [access] '
             "password_file, open it to others"
         )
     if not page.is_reached_from_network:
         _print(
-            'the page is reached from here alone; [api] bind = "0.0.0.0" opens it to the network, '
+            'only this machine can reach the page; [api] bind = "0.0.0.0" opens it to the network, '
             "for the users in [api] viewers"
         )
 

@@ -173,7 +173,7 @@ def set_up_spark() -> None:
 
     importlib.invalidate_caches()
     if not choose_java():
-        raise CommandFailed(f"what was installed is no Java that Spark runs on. {JAVA_NEEDED}")
+        raise CommandFailed(f"Spark does not run on the installed Java. {JAVA_NEEDED}")
 
 
 def _checkout() -> Path | None:

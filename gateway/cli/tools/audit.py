@@ -124,7 +124,7 @@ def _audit_segments(directory: Path, keys: Path | None, say: Say) -> dict[str, A
 
     if not directory.is_dir():
         raise CommandFailed(
-            f"oncegate audit: {directory} is no directory: name one that holds segments"
+            f"oncegate audit: {directory} is not a directory: name one that contains segments"
         )
     audit_run = Audit(directory, _counting(say), _pinned(keys))
     return audit_run.folder(directory).as_json()
@@ -140,7 +140,7 @@ def _audit_data(gateway: GatewayOptions, keys: Path | None, say: Say) -> dict[st
     directory = configuration.gateway.data_dir
     if not (directory / "broker.db").is_file():
         raise CommandFailed(
-            f"oncegate audit: {directory} holds no broker.db: name the gateway's data directory "
+            f"oncegate audit: {directory} contains no broker.db: name the gateway's data directory "
             "with --data-dir, or a directory of segments with --segments"
         )
     audit_run = Audit(directory, _counting(say), _pinned(keys))

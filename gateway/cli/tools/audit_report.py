@@ -32,8 +32,8 @@ _MEANING = {
         "INCONCLUSIVE",
         "bold yellow",
         (
-            "Nothing contradicts the promise, and not everything can be proven: something is "
-            "missing. The lines below show what, and where it may be found."
+            "Nothing contradicts the promise, but not everything can be proven, because something "
+            "is missing. The lines below show what is missing, and where it may be found."
         ),
     ),
 }

@@ -82,7 +82,7 @@ def test_the_rules_about_a_user_are_listed(rules: Path, capsys: pytest.CaptureFi
     assert lines("--user", "carl") == [4, 6]
     assert lines("--user", "-") == [5]
     assert run(["acl", "show", "--file", str(rules)]) == 0
-    assert "what no line is about is denied" in capsys.readouterr().out
+    assert "everything that no line matches is denied" in capsys.readouterr().out
 
 
 def test_mistakes_in_the_file_are_a_line_each(
@@ -102,7 +102,7 @@ def test_without_a_file_the_rules_are_those_of_the_configuration(tmp_path: Path)
     outcome = oncegate(*arguments, directory=tmp_path)
     assert (outcome.returncode, outcome.stdout) == (
         1,
-        "denied: no line of the default rules is about it\n",
+        "denied: no line of the default rules matches\n",
     )
     outcome = oncegate("acl", "test", "anna", "publish", "x", directory=tmp_path)
     assert (outcome.returncode, outcome.stdout) == (

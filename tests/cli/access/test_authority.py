@@ -100,7 +100,7 @@ def test_a_name_that_cannot_be_a_file_and_a_user_is_refused(
 
 @pytest.mark.parametrize("name", ["", "a,DNS:b", "a b", "x\ny", "-a"])
 def test_what_is_no_host_is_refused(authority: Authority, name: str) -> None:
-    with pytest.raises(AuthorityError, match="no host name and no IP address"):
+    with pytest.raises(AuthorityError, match="neither a host name nor an IP address"):
         authority.issue_server([name], 10)
 
 
@@ -114,7 +114,7 @@ def test_without_the_program_the_fix_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "PROGRAM", "openssl-that-is-not-there")
-    with pytest.raises(AuthorityError, match=r"is not there\. Run apt install"):
+    with pytest.raises(AuthorityError, match=r"is not installed\. Run apt install"):
         Authority(tmp_path / "tls").make("test")
 
 

@@ -88,9 +88,9 @@ def test_without_clients_what_it_prints_is_a_configuration_that_asks_for_passwor
     ("arguments", "code", "message"),
     [
         (["init", "tls", "--client", "../x"], 1, "a client's name has"),
-        (["init", "tls", "--name", "a b"], 1, "is no host name"),
+        (["init", "tls", "--name", "a b"], 1, "is neither a host name"),
         (["init", "tls", "--days", "0"], 2, "greater than or equal to 1"),
-        (["revoke", "tls", "cellar"], 1, "cellar.pem: is not there: nothing to revoke"),
+        (["revoke", "tls", "cellar"], 1, "cellar.pem: does not exist: nothing to revoke"),
     ],
 )
 def test_a_mistake_is_one_line(

@@ -87,7 +87,7 @@ def test_a_ban_that_is_not_on_disk_is_said_to_be_so(
 ) -> None:
     peer.answer = lambda question: result({"banned": BAN, "ended": 0, "kept": False})
     assert run(["ctl", "ban", "add", "--user", "ann"]) == 0
-    assert "holds until the broker ends" in capsys.readouterr().out
+    assert "is lost when the broker stops" in capsys.readouterr().out
     assert "seconds" not in peer.questions[0]
 
 

@@ -22,11 +22,11 @@ from tests.peers.control_server import result
     ("answer", "message"),
     [
         (b'{"ok":false,"error":{"code":"not_found","message":"no session"}}\n', "no session"),
-        (b"[1]\n", "no answer of the control protocol"),
-        (b"\xff\n", "no answer of the control protocol"),
-        (b"[" * 100_000 + b"\n", "no answer of the control protocol"),
-        (b'{"ok":false}\n', "no answer of the control protocol"),
-        (b'{"ok":true,"result":3}\n', "no answer of the control protocol"),
+        (b"[1]\n", "did not answer as the control protocol requires"),
+        (b"\xff\n", "did not answer as the control protocol requires"),
+        (b"[" * 100_000 + b"\n", "did not answer as the control protocol requires"),
+        (b'{"ok":false}\n', "did not answer as the control protocol requires"),
+        (b'{"ok":true,"result":3}\n', "did not answer as the control protocol requires"),
     ],
 )
 def test_an_answer_that_is_none_is_one_line_and_exit_code_1(

@@ -58,7 +58,7 @@ def test_a_status_of_an_older_broker_has_gaps_and_no_error() -> None:
         ({"disk": {"total_bytes": 8 << 20, "free_bytes": 3 << 20}}, "3 MiB of 8 free"),
         (
             {"disk": {"total_bytes": 8 << 20, "free_bytes": 0, "full": True}},
-            "0 MiB of 8 free; full: nothing new is taken",
+            "0 MiB of 8 free; full: no new messages are accepted",
         ),
         ({"warnings": [{"sentence": "[red]a\x1b", "fix": "b"}]}, "[red]a\\x1b b"),
     ],
@@ -77,8 +77,8 @@ def test_sessions_have_a_line_each_and_a_note_where_there_are_more() -> None:
     shown = drawn(sessions_table({"sessions": [SESSION, away], "next": "b"}))
     assert "127.0.0.1 " in shown
     assert "away" in shown
-    assert "there are more: --limit" in shown
-    assert "there are more" not in drawn(sessions_table({"sessions": [], "next": None}))
+    assert "more sessions exist: raise --limit" in shown
+    assert "more sessions exist" not in drawn(sessions_table({"sessions": [], "next": None}))
 
 
 def test_the_list_of_sessions_fits_into_80_columns_with_its_highest_numbers() -> None:

@@ -94,7 +94,7 @@ def test_check_config_states_where_the_page_is_and_for_whom(
     assert "for 1 user and 1 group who log in" in said
     code, said = checked(**users | {"API_VIEWERS": '["anna", "ben"]'}, API_TOKENS_FILE="t")
     assert code == 2
-    assert "[api]: 'ben' is no user of p: oncegate passwd p ben" in said
+    assert "[api]: 'ben' is not a user in p: oncegate passwd p ben" in said
     assert "t: cannot be read" in said
 
 
@@ -117,8 +117,8 @@ def test_check_config_warns_of_a_unit_that_senml_does_not_know(tmp_path: Path) -
     assert outcome.returncode == 0
     warnings = [line for line in outcome.stdout.splitlines() if "warning" in line]
     assert warnings == [
-        'serial port a: warning: "degC" is no unit of SenML: write "Cel"',
-        'serial port a: warning: "knots" is no unit of SenML: RFC 8428 and RFC 8798 list them',
+        'serial port a: warning: "degC" is not a SenML unit: write "Cel"',
+        'serial port a: warning: "knots" is not a SenML unit: RFC 8428 and RFC 8798 list them',
     ]
     as_json = oncegate("check-config", "--config", "g.toml", "--json", directory=tmp_path)
     assert json.loads(as_json.stdout)["warnings"] == warnings

@@ -34,7 +34,7 @@ ACCESS = "[access]\npassword_file = 'users'\n"
         (f"{ACCESS}{NETWORK}{SERIAL}", "use [bridge] username and password_file: the bridge"),
         (
             f"{ACCESS}{NETWORK}{SERIAL}[bridge]\nusername = 'gw'\n",
-            "[bridge] username: 'gw' is no user of users: oncegate passwd users gw",
+            "[bridge] username: 'gw' is not a user in users: oncegate passwd users gw",
         ),
         (
             f"{ACCESS}{NETWORK}{SERIAL}[bridge]\nusername = 'bridge'\n",
@@ -46,7 +46,7 @@ ACCESS = "[access]\npassword_file = 'users'\n"
         ),
         (
             f"{ACCESS}{NETWORK}{SERIAL}[bridge]\nusername = 'gw'\nbroker = 'localhost:1883'\n",
-            "[bridge] username: 'gw' is no user of users",
+            "[bridge] username: 'gw' is not a user in users",
         ),
         (
             f"{ACCESS}{NETWORK}{UPLINK}{TOPICS}",
@@ -54,7 +54,7 @@ ACCESS = "[access]\npassword_file = 'users'\n"
         ),
         (
             f"{ACCESS}{NETWORK}{UPLINK}local_username = 'up'\n{TOPICS}",
-            "[uplink] local_username: 'up' is no user of users",
+            "[uplink] local_username: 'up' is not a user in users",
         ),
     ],
 )
@@ -75,7 +75,7 @@ def test_a_tenant_s_uplink_is_judged_by_the_tenant_s_users(
     access = ACCESS.replace("access", "tenants.acme.access")
     (directory / "g.toml").write_text(f"{access}{listener}{uplink}local_username = 'up'\n{topics}")
     assert run(["check-config", "--config", "g.toml"]) == 2
-    assert "tenant acme: [uplink] local_username: 'up' is no user" in capsys.readouterr().err
+    assert "tenant acme: [uplink] local_username: 'up' is not a user" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -131,7 +131,7 @@ def test_a_connection_of_modbus_tcp_cannot_be_overheard(
     arguments = ["serial", "sniff", "--config", str(file), "--port", "rs485", "--listen"]
     assert run(arguments) == 2
     assert capsys.readouterr().err.startswith(
-        "modbus+tcp://192.0.2.7:502: a connection of Modbus TCP carries no requests "
+        "modbus+tcp://192.0.2.7:502: a Modbus TCP connection carries no requests "
         "of others; leave out --listen"
     )
 
@@ -181,7 +181,7 @@ def test_a_line_without_a_message_of_modbus_is_named_with_what_to_check(
 ) -> None:
     send_when_opened(terminal, b"T=21.5 C\n" * 9, monkeypatch)
     rows = sniffed(capsys, str(terminal.link), "--framing", "modbus", "-s", "0.2")
-    assert rows[-1].startswith("0 frames, 0 damaged; is --line what the devices have")
+    assert rows[-1].startswith("0 frames, 0 damaged; is --line correct")
 
 
 class Bus:

@@ -60,7 +60,7 @@ def test_a_port_that_is_not_in_a_file_of_its_own_is_changed_where_it_was_written
 ) -> None:
     file = tmp_path / "gateway.toml"
     file.write_text(GPS)
-    with pytest.raises(Refused, match="is changed where it was written"):
+    with pytest.raises(Refused, match="change it in the file that contains it"):
         ConfigurationSource(file, None).sensor_files().file_of("gps")
 
 

@@ -159,7 +159,7 @@ def test_as_services_every_line_is_on_stdout_and_states_who_reaches_what(tmp_pat
     lines = []
     for line in process.stdout:
         lines.append(line)
-        if "the page is reached from here alone" in line:
+        if "only this machine can reach the page" in line:
             break
     assert len(children_of(process)) == 4, "no board is simulated"
     process.send_signal(signal.SIGTERM)
@@ -167,7 +167,7 @@ def test_as_services_every_line_is_on_stdout_and_states_who_reaches_what(tmp_pat
     assert (process.returncode, errors) == (0, "")
     said = "".join(lines) + rest
     assert "oncegate: runs; the broker listens on 127.0.0.1 port" in said
-    assert "the broker is reached from here alone" in said
+    assert "only this machine can reach the broker" in said
     assert " broker " in said, "children log what services log"
     assert said.endswith("oncegate: stopped; the next start continues from here\n")
 
