@@ -76,9 +76,7 @@ def passwd(
         configuration_of(config)
     if source is not None:
         if user is not None or scram or remove or password_stdin or iterations is not None:
-            raise CommandFailed(
-                "--import cannot be combined with a user or an option", exit_code=EXIT_USAGE
-            )
+            raise CommandFailed("--import takes no user and no other option", exit_code=EXIT_USAGE)
         _do(lambda: _import(file, source))
     elif user is None:
         raise CommandFailed("expected a USER, or --import FILE", exit_code=EXIT_USAGE)

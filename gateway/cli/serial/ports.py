@@ -65,8 +65,7 @@ def watched_of(
         return Watched(settings, None if framing is None else decoder_settings_of(framing))
     if framing is not None:
         raise CommandFailed(
-            "either --port or --framing: the configuration sets the protocol of a port",
-            exit_code=EXIT_USAGE,
+            "either --port or --framing: the file sets the port's protocol", exit_code=EXIT_USAGE
         )
     found = _port_of_file(name, config)
     if port is not None:

@@ -87,8 +87,8 @@ def test_passwd_does_not_import_users_with_an_empty_password(tmp_path: Path) -> 
     ("words", "message"),
     [
         (["p"], "expected a USER, or --import FILE"),
-        (["p", "ann", "--import", "m"], "--import cannot be combined with a user"),
-        (["p", "--import", "m", "--scram"], "--import cannot be combined with a user or an option"),
+        (["p", "ann", "--import", "m"], "--import takes no user"),
+        (["p", "--import", "m", "--scram"], "--import takes no user and no other option"),
     ],
 )
 def test_passwd_wants_a_user_or_a_file(tmp_path: Path, words: list[str], message: str) -> None:
