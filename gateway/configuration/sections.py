@@ -40,7 +40,7 @@ CONTROL_SOCKET, STATUS_SOCKET, OPERATE_SOCKET = "control.sock", "status.sock", "
 
 SOURCES = ("jwt", "password_file", "mysql")
 """Default order in which the sources of users are queried; fast sources come first."""
-SOURCE = Text("|".join(SOURCES), f"the keys of sources, {', '.join(SOURCES)}")
+SOURCE = Text("|".join(SOURCES), f"the names of sources, {', '.join(SOURCES)}")
 GROUP = Text(r"[A-Za-z_][A-Za-z0-9_.-]{0,31}", "the name of a group of this machine")
 Secret = Annotated[str, Text(r"[^\x00]{1,1024}", "a text of 1 to 1024 characters")]
 

@@ -270,7 +270,7 @@ class Plan:
         device = self._device.name
         if whole.is_bits or whole.count <= self._answered_max:
             self._cuts |= {(each.registers[0].kind, each.first) for each in search.answered}
-            return f"{device} refuses {whole.place} as a whole; it is asked for in parts"
+            return f"{device} refuses {whole.place} as a whole; these registers are polled in parts"
         self._learnt_max = max(self._answered_max, most)
         return (
             f"{device} refuses {whole.count} registers in one request; it is asked for at most "

@@ -91,7 +91,7 @@ class Register(Section):
             raise refusal(f"a register of at most {REGISTER_MAX + 1 - (self.end - self.at)}")
         if self.scale_at is not None and not 0 < self.scale_at - self.at <= SCALE_DISTANCE_MAX:
             raise refusal(
-                f"a scale_at of 1 to {SCALE_DISTANCE_MAX} registers after at: both are in one "
+                f"a scale_at of 1 to {SCALE_DISTANCE_MAX} registers after at: both must be in one "
                 "answer"
             )
         of_numbers = {

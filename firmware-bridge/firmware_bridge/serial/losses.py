@@ -22,7 +22,7 @@ _ACKNOWLEDGEMENT = "acknowledgement"
 _NOT_MEASURED = "not_measured"
 _ADVICE = {
     "encrypted": "the meter encrypts: give its key with key_file",
-    "layout": "its values are in an order that is not known; record it: `oncegate serial record`",
+    "layout": "the order of its values is unknown; make a recording: `oncegate serial record`",
     "key": "the key in key_file, or authentication_key_file, is not this meter's",
     "type": "a quantity keeps the type of its first value; declare another with the key types, "
     "or rename the port of a device that was replaced",

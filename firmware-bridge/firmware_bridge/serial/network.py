@@ -143,7 +143,7 @@ class Rfc2217Link(TcpLink):
     def _reply(self) -> None:
         replies = self._telnet.take_replies()
         if replies and not TcpLink.write(self, replies):
-            raise PortLost(f"{self.path}: the server does not read what it is sent")
+            raise PortLost(f"{self.path}: the server does not read the bytes that are sent to it")
 
 
 async def open_address(address: str, line: Line, flow_control: FlowControl) -> Link:

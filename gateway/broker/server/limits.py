@@ -89,7 +89,7 @@ def bound_by_files(configuration: Configuration) -> str | None:
         return None
     limit = descriptors.limit()
     return (
-        f"At most {most} connections are open together, and not {configured} ([mqtt] "
+        f"At most {most} connections can be open, instead of {configured} ([mqtt] "
         f"max_connections): this process may open {limit} files, and {limit - most} of them are "
         f"reserved. Raise the hard limit of open files to {configured + descriptors.RESERVED} "
         "(LimitNOFILE of the service, --ulimit nofile of a container)"

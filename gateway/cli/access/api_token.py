@@ -134,7 +134,7 @@ def _report(action: str, name: str, config: Path | None, tenant: str | None) -> 
         control_socket = configuration_of(config, tenant=tenant).gateway.control_socket
         ask(control_socket, "operated", action=action, name=name)
     except CommandFailed as failure:
-        print(f"# The session log has no event of it: {failure}")
+        print(f"# The session log has no event of this change: {failure}")
 
 
 def _file_of(file: Path | None, config: Path | None, tenant: str | None) -> Path:

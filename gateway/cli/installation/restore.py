@@ -151,8 +151,8 @@ def _parts_of(
     if is_other and has_identity and identity is None:
         raise CommandFailed(
             f"oncegate restore: the backup is of gateway {manifest.gateway or 'without an id'}, "
-            f"and this is {own}: add --identity to take its place, if it never runs again, or "
-            "--no-identity for its configuration and users only"
+            f"and this is {own}: add --identity to replace it, if it never runs again, or "
+            "--no-identity to restore only its configuration and users"
         )
     if identity is not False:
         parts.add("identity")

@@ -13,9 +13,9 @@ from gateway.cli.serial.tables import sample_rows
 from gateway.process.declarations.serial_line import Line
 
 NOT_RECOGNISED = (
-    "no protocol was recognised: look at the bytes with `oncegate serial sniff`, or give a sensor "
-    "that sends seldom more --seconds; --ask finds meters of D0 and M-Bus; Modbus devices have to "
-    "be asked: write them into a [[serial]] and use `oncegate serial sniff --config FILE --port "
+    "no protocol was recognised: look at the bytes with `oncegate serial sniff`; for a sensor "
+    "that seldom sends, increase --seconds; --ask finds D0 and M-Bus meters; Modbus devices must "
+    "be polled: configure them in a [[serial]] and use `oncegate serial sniff --config FILE --port "
     "NAME`"
 )
 

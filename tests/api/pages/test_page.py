@@ -58,7 +58,7 @@ async def test_a_full_disk_is_the_first_thing_that_the_page_shows(
         "Stored messages are still delivered and uploaded",
         "the gateway then continues by itself",
         "Disk85.8 MiB of 14.9 GiB free",
-        "Files removed for roomsent: 12",
+        "Files removed to free spacesent: 12",
     ):
         assert shown in words, shown
     assert "nothing new is taken" not in words
@@ -113,7 +113,7 @@ async def test_line_errors_and_openings_for_silence_are_shown_at_their_port(
     words = (await read_all(client)).words
     assert "Line errorsoverrun: 3, framing: 12" in words
     assert words.count("Line errors") == 1, "the other port has none"
-    assert "Opened for silence2 times" in words
+    assert "Reopened because of silence2 times" in words
 
 
 async def test_a_bridge_that_fell_silent_is_said_first(

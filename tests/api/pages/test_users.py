@@ -41,4 +41,4 @@ async def test_an_administrator_adds_and_removes_a_user_with_forms(tmp_path: Pat
         given = {"user": "dora", "password": "x", "own_password": PASSWORD}
         async with at.program("administrator") as program:
             refused = await program.post("/api/v1/users/password", json=given)
-            assert (refused.status_code, "by people" in refused.json()["detail"]) == (403, True)
+            assert (refused.status_code, "only people" in refused.json()["detail"]) == (403, True)

@@ -40,7 +40,7 @@ async def test_a_change_is_requested_kept_and_undone(tmp_path: Path) -> None:
         assert card.asked() == {"keep_network": {}, "undo_network": {}}
         async with card.at.program("administrator") as program:
             refused = await program.post("/api/v1/network/change", json=given)
-            assert (refused.status_code, "by people" in refused.json()["detail"]) == (403, True)
+            assert (refused.status_code, "only people" in refused.json()["detail"]) == (403, True)
 
 
 async def test_a_fixed_address_is_requested_for_one_adapter_or_for_all(tmp_path: Path) -> None:

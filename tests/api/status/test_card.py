@@ -106,7 +106,7 @@ async def test_a_gateway_toml_that_was_refused_is_shown_with_its_line(
     assert f"Needs a look: {lines[0]} {mistake}" in words
     assert words.count(mistake) == 2
     files.put(provisioning=None)
-    assert "None was taken from the boot partition yet." in await words_of(client)
+    assert "No gateway.toml has been read from the boot partition yet." in await words_of(client)
 
 
 async def test_a_record_that_was_damaged_needs_a_look(

@@ -104,7 +104,7 @@ async def test_a_running_broker_records_who_made_and_removed_a_token(
         ("api_token_added", f"{who}: 'name'='dashboard (viewer)': done"),
         ("api_token_removed", f"{who}: 'name'='dashboard': done"),
     ]
-    assert "no event of it: no broker answers" in printed(capsys, "add", *words)
+    assert "no event of this change: no broker answers" in printed(capsys, "add", *words)
 
 
 def operated(data_dir: Path) -> list[tuple[object, object]]:

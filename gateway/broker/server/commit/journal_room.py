@@ -67,8 +67,8 @@ class JournalRoom:
         lost = self.store.truncate_journal(limit)
         if lost is not None:
             logger.error(
-                "the journal reached max_journal, or the disk its floor: events %d to %d will be "
-                "missing in the session log; is `oncegate upload` running?",
+                "the journal reached max_journal, or the disk is nearly full: events %d to %d will "
+                "be missing in the session log; is `oncegate upload` running?",
                 *lost,
             )
             self.broker.observe(None, Observation.LOG_TRUNCATED, str(lost[0]), str(lost[1]))

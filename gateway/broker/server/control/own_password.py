@@ -60,7 +60,7 @@ async def confirm(authentications: Authentications, request: dict[str, Any], wha
         Refused: the password is wrong or cannot be checked now, or the caller is a program.
     """
     if request.get("program") is True:
-        raise Refused("forbidden", f"{what} are changed by people, not by programs")
+        raise Refused("forbidden", f"only people can change {what}, programs cannot")
     by, own = text_of(request, "by"), text_of(request, "own_password")
     address = f"{text_of(request, 'from', '')[:64]}:0"
     answer = await authentications.check_page_login(by, own.encode("utf-8", "replace"), address)

@@ -178,7 +178,7 @@ def _accepted(answer: Answer | None, rule: str) -> Answer:
     if code == NOT_AUTHORIZED:
         raise Refused(
             "denied",
-            "the access rules do not allow this user to publish there at the page. The rule "
-            f"`{rule}` would allow it",
+            "the access rules do not allow this user to publish to this topic from the page. The "
+            f"rule `{rule}` would allow it",
         )
     raise Refused("refused", stated or _REASONS.get(code) or f"reason code 0x{code:02X}")

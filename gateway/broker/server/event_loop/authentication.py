@@ -176,7 +176,7 @@ class Authentications:
         except Abandoned:
             return
         except Busy:
-            detail = "too many proofs wait to be judged"
+            detail = "too many logins are waiting to be checked"
             answer = AuthenticationAnswer(SERVER_BUSY, None, None, detail)
         finally:
             self._count()

@@ -80,7 +80,7 @@ class Certificates:
                 raise CertificateError(problem)
         except CertificateError as error:
             if self.problem != str(error):
-                logger.error("the certificate in use stays as it was: %s", error)
+                logger.error("the previous certificate stays in use: %s", error)
             self.problem = str(error)
             raise
         return loaded
