@@ -41,7 +41,7 @@ _NO_ROLE: Final = (
 )
 _BUSY: Final = "Other logins are being checked. Try again in a moment."
 _STALE: Final = (
-    "The form was out of date, or the browser keeps no cookies for this page. Try once more."
+    "The form was out of date, or the browser does not store cookies for this page. Try again."
 )
 
 login_page = APIRouter(include_in_schema=False, dependencies=[Depends(EVERYONE)])

@@ -34,7 +34,7 @@ def section_of(key: str, protocols: Protocols) -> str | None:
         if key == each.name:
             return f"{_written(key)} is a section of its own"
     homes = _homes_of(key, dict(_tables(protocols)))
-    return f"{key} belongs into {_either(homes)}" if homes else None
+    return f"{key} belongs in {_either(homes)}" if homes else None
 
 
 def near_miss_of(key: str, protocols: Protocols) -> str | None:

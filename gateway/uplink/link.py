@@ -183,7 +183,9 @@ class Link:
         self._abandoned = session if begun else None
         if begun:
             self._committer.signal(SessionLost(self.side))
-        return None if begun or discarded else f"it has a session of the new name {session}"
+        return (
+            None if begun or discarded else f"it already has a session with the new name {session}"
+        )
 
     def _new_client(self, session: str, *, discard: bool) -> UplinkClient:
         endpoint = self._endpoint

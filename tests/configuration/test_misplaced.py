@@ -16,9 +16,9 @@ def test_every_section_is_named_as_one(section: str) -> None:
 @pytest.mark.parametrize(
     ("key", "words"),
     [
-        ("certificate", "certificate belongs into [listeners.tls], [bridge.tls], [uplink.tls]"),
-        ("issuer", "issuer belongs into [access.jwt]"),
-        ("filter", "filter belongs into [[uplink.topics]]"),
+        ("certificate", "certificate belongs in [listeners.tls], [bridge.tls], [uplink.tls]"),
+        ("issuer", "issuer belongs in [access.jwt]"),
+        ("filter", "filter belongs in [[uplink.topics]]"),
     ],
 )
 def test_a_key_is_referred_to_every_table_that_has_it(key: str, words: str) -> None:

@@ -143,7 +143,9 @@ class Publisher:
         self._abandoned = session if begun else None
         if begun:
             await self._outbox.lose_session()
-        return None if begun or discarded else f"it has a session of the new name {session}"
+        return (
+            None if begun or discarded else f"it already has a session with the new name {session}"
+        )
 
     def _note_connected(self) -> None:
         self.connected = True

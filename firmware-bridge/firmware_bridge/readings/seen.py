@@ -126,7 +126,9 @@ class Seen:
 
     def _log_limit(self, what: str, limit: str) -> None:
         if not self._is_limit_logged:
-            logger.warning("%.160s is not described: the limit is %s", what, limit)
+            logger.warning(
+                "%.160s is not described for Home Assistant: the limit is %s", what, limit
+            )
             self._is_limit_logged = True
 
 

@@ -296,5 +296,5 @@ def sentence_of(path: str, error: Exception) -> str:
     if isinstance(error, FileNotFoundError) or getattr(error, "errno", None) == 2:
         return f"{path}: no such port; `oncegate serial list` prints those that exist"
     if isinstance(error, termios.error):
-        return f"{path} does not take the settings of the line: {error.args[-1]}"
+        return f"{path} does not accept the line settings: {error.args[-1]}"
     return line_of(error) or type(error).__name__

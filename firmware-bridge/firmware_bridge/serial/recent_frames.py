@@ -113,7 +113,7 @@ class RecentFrames:
         Bytes that were received before the request get a separate entry.
         """
         if self._size_bytes:
-            self._end(_FOREIGN, (), "unasked, or late")
+            self._end(_FOREIGN, (), "not requested, or late")
         self._entries.append(_Entry(data[:FRAME_BYTES_KEPT], len(data), _REQUEST, (), text))
 
     def answered(self, outcome: Outcome) -> None:

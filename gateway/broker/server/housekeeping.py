@@ -81,7 +81,7 @@ class Housekeeping:
             if rules.reserve and self.disk.free_bytes >= rules.reserve:
                 self._event_loop.store.journal.spare_files.create_reserve(rules.reserve)
         except OSError as error:
-            logger.warning("the reserve for a full disk could not be made: %s", line_of(error))
+            logger.warning("the reserve for a full disk could not be created: %s", line_of(error))
 
     def tick(self) -> None:
         """Check the free space. If necessary, start removing files or creating the reserve file.
@@ -160,7 +160,7 @@ class Housekeeping:
         if error is not None and not isinstance(error, OSError):
             self._event_loop.committer.halt(error)
         elif error is not None:
-            logger.warning("no room could be made: %s", error)
+            logger.warning("no disk space could be freed: %s", error)
         elif isinstance(done.result(), Round):
             self._decided(done.result())
 

@@ -215,7 +215,7 @@ def _text_of(file: Path, plan: "Plan", ending: str | None) -> str:
         *_account_lines(plan),
     ]
     if ending is None:
-        lines.append("Nothing was written. To restore it, add --yes")
+        lines.append("Nothing was written. To restore the backup, add --yes")
     else:
         lines += [f"Restored. What was replaced is kept as NAME.{ending}", NEXT]
     return "\n".join(lines)

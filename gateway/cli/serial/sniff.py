@@ -104,7 +104,7 @@ class AskedRows:
         if self._answer is not None:
             self._answer += data
         elif data:
-            self._show(data, "!! unasked, or late")
+            self._show(data, "!! not requested, or late")
 
     def ended(self, outcome: Outcome, request: Request, link: Link) -> None:
         """Print the response to a request, with the decoded values or the reason for a failure."""

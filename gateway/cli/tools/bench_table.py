@@ -70,7 +70,7 @@ def table_of(result: Result, fsync_ms: dict[str, float]) -> RenderableType:
             table.add_row(name, _milliseconds(values))
     table.add_row("messages", _verdict(result.faults))
     if result.window_used < result.scenario.window:
-        table.add_row("window", f"{result.window_used}: the broker takes no more")
+        table.add_row("window", f"{result.window_used}: the broker accepts no more")
     table.add_row("generator", _cost(answer["generator"]))
     if answer["broker"] is not None:
         table.add_row("broker", _cost(answer["broker"]) + _memory_and_disk(answer["broker"]))

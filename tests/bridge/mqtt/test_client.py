@@ -209,7 +209,7 @@ async def test_a_session_that_a_broker_has_under_a_new_name_is_not_taken(
         assert first.client_id != second.client_id
         broker.session_present = False
         assert seen(await _next_exchange_packet(broker)) == ("a", 1, False)
-    assert "it has a session of the new name" in caplog.text
+    assert "it already has a session with the new name" in caplog.text
 
 
 async def test_a_refusal_is_logged_once_and_tried_again(

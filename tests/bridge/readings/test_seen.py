@@ -50,7 +50,7 @@ def test_devices_and_values_beyond_the_limits_are_not_described_and_logged_once(
             seen.note("p", f"d{device}", of(f"x{name}", 1))
     assert {name: len(each.values) for name, each in seen.devices.items()} == {"d0": 3, "d1": 3}
     assert [record.message for record in caplog.records] == [
-        "d0/x3 is not described: the limit is 3 values of a device"
+        "d0/x3 is not described for Home Assistant: the limit is 3 values of a device"
     ]
 
 

@@ -123,7 +123,7 @@ def test_a_driver_that_refuses_the_line_s_settings_is_an_error_in_words(
         raise termios.error(22, "Invalid argument")
 
     monkeypatch.setattr(termios, "tcsetattr", refuse)
-    with pytest.raises(PortLost, match="does not take the settings of the line: Invalid argument"):
+    with pytest.raises(PortLost, match="does not accept the line settings: Invalid argument"):
         SerialLink(str(terminal.link), Line())
 
 

@@ -69,7 +69,7 @@ def test_requests_and_answers_have_entries_and_so_have_unasked_bytes() -> None:
         request,
         ("sound", "meter"),
         request,
-        ("foreign", "unasked, or late"),
+        ("foreign", "not requested, or late"),
     ]
 
 

@@ -114,5 +114,5 @@ def test_a_broker_that_was_watched_shows_its_cost_its_memory_and_what_it_wrote()
 
 
 def test_a_window_that_the_broker_narrowed_is_named() -> None:
-    assert "takes no more" not in drawn(result_of(Scenario(qos=1)))
-    assert "5: the broker takes no more" in drawn(result_of(Scenario(qos=1), window_used=5))
+    assert "accepts no more" not in drawn(result_of(Scenario(qos=1)))
+    assert "5: the broker accepts no more" in drawn(result_of(Scenario(qos=1), window_used=5))

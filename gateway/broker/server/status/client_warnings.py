@@ -25,7 +25,7 @@ _DROPPED: Final = {
     ),
     "queue_memory": (
         "the queues of clean sessions were full",
-        "Raise [mqtt] max_queue_memory, or let the client have a persistent session",
+        "Raise [mqtt] max_queue_memory, or use a persistent session for the client",
     ),
     "displaced": (
         "its queue was full and drops the oldest ([[queues]] when_full)",
@@ -33,7 +33,7 @@ _DROPPED: Final = {
     ),
     "expired": ("their message expiry interval ended first", "Let the client connect more often"),
     "too_large": ("they exceed the maximum packet size of the client", "Raise it there"),
-    "slow_reader": ("it reads too slowly", "Check its network, or subscribe it to less"),
+    "slow_reader": ("it reads too slowly", "Check its network, or reduce its subscriptions"),
     "refused": ("access rules no longer allow it these messages", "See the rules file"),
     "contents_lost": ("their contents were damaged on disk", "See what is missing: oncegate audit"),
     "disk_full": ("the disk is full", "Free space"),

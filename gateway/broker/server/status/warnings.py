@@ -121,7 +121,7 @@ def _descriptor_warnings(event_loop: EventLoop, bound: str | None) -> Iterator[S
     if event_loop.committer.writer.waits_for_descriptor:
         yield StatusWarning(
             "open_files", "journal",
-            "Nothing new is acknowledged because the journal can open no file.",
+            "Nothing new is acknowledged because the journal cannot open a file.",
             "Raise the limit of open files (LimitNOFILE of the service, --ulimit nofile of a "
             "container).",
         )  # fmt: skip
@@ -157,7 +157,7 @@ def _hook_warnings(hook: Hooks | None) -> Iterator[StatusWarning]:
         yield StatusWarning(
             "hook_slow", hook.module,
             f"The hook {hook.module} was too slow and lost {hook.lost} events.",
-            "Make it hand its work on, or do less for each event.",
+            "Move its work to a separate process, or do less for each event.",
         )  # fmt: skip
 
 
