@@ -144,6 +144,11 @@ def _broker_metrics(broker: BrokerStatus) -> Iterator["Metric"]:
     )
     yield value("subscriptions", "Topic filters of all sessions.", broker.subscriptions)
     yield value("retained_messages", "Retained messages.", broker.retained)
+    yield from _message_metrics(broker)
+    yield from _storage_metrics(broker)
+
+
+def _message_metrics(broker: BrokerStatus) -> Iterator["Metric"]:
     for name, counted in (
         ("received", broker.messages.received),
         ("sent", broker.messages.sent),
@@ -179,7 +184,6 @@ def _broker_metrics(broker: BrokerStatus) -> Iterator["Metric"]:
     )
     errors = by("kind", broker.errors)
     yield counter("client_errors", "Errors of clients, by kind.", errors)
-    yield from _storage_metrics(broker)
 
 
 def _storage_metrics(broker: BrokerStatus) -> Iterator["Metric"]:

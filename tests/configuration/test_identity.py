@@ -65,7 +65,7 @@ async def test_an_id_that_is_lost_or_damaged_is_found_again_in_the_session_log(
     assert "again" not in caplog.text, "a reader mends nothing"
     for _ in range(2):
         assert gateway_id(at(stage.settings.data_dir)) == "cellar-7"
-    assert caplog.text.count("it is cellar-7 again") == 1
+    assert caplog.text.count("the id is cellar-7 again") == 1
 
 
 async def test_of_several_ids_in_the_session_log_the_newest_counts(tmp_path: Path) -> None:

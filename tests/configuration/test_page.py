@@ -90,7 +90,7 @@ def test_groups_have_roles_where_tokens_or_rows_name_groups(file: Path) -> None:
     assert loaded(file, MYSQL.format(query) + "[api]\n" + named).api.has_users
     assert loaded(file, JWT + "[api]\nviewers = ['auth0|7:x']").api.roles == {"auth0|7:x": "viewer"}
     line = problem_of(file, JWT + GROUPS + named + "operator_groups = ['c']")
-    assert '"c" in one of viewer_groups, operator_groups and administrator_groups, once' in line
+    assert '"c" only once, in viewer_groups, operator_groups or administrator_groups' in line
 
 
 def test_names_are_compared_as_dns_does(file: Path) -> None:

@@ -61,5 +61,5 @@ def test_why_a_session_continues_is_logged(
     store: OutboxStore, caplog: pytest.LogCaptureFixture
 ) -> None:
     kept(store, NAME, "a").choose("bridge", "b", in_flight=3)
-    assert "until its 3 readings in flight are through" in caplog.text
+    assert "until its 3 readings in flight are acknowledged" in caplog.text
     assert "created on another machine" in caplog.text

@@ -50,7 +50,7 @@ def test_what_was_refused_is_asked_for_again_rarely_and_read_when_the_device_giv
     assert found[-1] == names(*range(10))
     assert slave.requests == [(0, 10)]
     assert bench.unread == set()
-    assert bench.learnt[-1] == "d gives holding 5 (r5) again"
+    assert bench.learnt[-1] == "d answers for holding 5 (r5) again"
     assert len(bench.learnt) == 2
 
 

@@ -63,7 +63,7 @@ def test_another_rate_is_asked_for_and_each_confirmation_is_of_its_own_rate() ->
     telnet.change_baud_rate(300)
     assert telnet.take_replies() == sub(1, b"\x00\x00\x25\x80") + sub(1, b"\x00\x00\x01\x2c")
     assert telnet.feed(sub(101, b"\x00\x00\x25\x80") + b"x") == b"x"
-    with pytest.raises(NotRfc2217, match="to 9600 where 300"):
+    with pytest.raises(NotRfc2217, match="to 9600, but 300"):
         telnet.feed(sub(101, b"\x00\x00\x25\x80"))
 
 
