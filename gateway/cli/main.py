@@ -46,8 +46,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
     if typed and typed[0] in SERVICES:
         # Imported modules are no garbage, and looking for some takes a tenth of the start.
         gc.disable()
-        # Both processes need it. Imported before the fork, it is imported once.
-        import gateway.configuration  # noqa: F401
+        if typed[0] == "broker":
+            # The child needs it too. Imported before the fork, it is imported once.
+            import gateway.configuration  # noqa: F401
 
         outcome = _explained(lambda: in_child(prepare, import_modules))
         gc.enable()
