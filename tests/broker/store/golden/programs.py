@@ -32,6 +32,9 @@ seal_after = "{seal_after}"
 target = "{target}"
 """
 
+LISTENING = "listening for mqtt"
+"""A part of the line that a broker logs when clients can connect."""
+
 AWAY = "file:///nonexistent/target/directory"
 """A target that does not exist, so that sealed segments stay on the device."""
 
@@ -74,6 +77,7 @@ class Programs:
                 target=target or (self.data / "uploaded").as_uri(),
             )
         )
+        before = self.output().count(LISTENING)
         with self._log.open("ab") as log:
             self._processes[verb] = subprocess.Popen(
                 [*self._command(), verb, "--config", str(self._configuration)],
@@ -84,7 +88,8 @@ class Programs:
                 cwd=self._configuration.parent,
             )
         if verb == "broker":
-            self.wait_for(lambda: self.port in self._ports(), "the broker listens")
+            # Its port is no sign: the command listens there for a moment to check that it is free.
+            self.wait_for(lambda: self.output().count(LISTENING) > before, "the broker listens")
 
     def stop(self, verb: str, number: signal.Signals = signal.SIGTERM) -> int:
         """Send a signal to a process and wait for its end; return the exit code."""
@@ -125,16 +130,6 @@ class Programs:
         writer.close()
         assert answer["ok"], answer
         return answer["result"]
-
-    def _ports(self) -> set[int]:
-        """Return the ports on 127.0.0.1 on which a process listens."""
-        lines = Path("/proc/net/tcp").read_text().splitlines()[1:]
-        fields = [line.split() for line in lines]
-        return {
-            int(each[1].split(":")[1], 16)
-            for each in fields
-            if each[1].startswith("0100007F") and each[3] == "0A"
-        }
 
     def _command(self) -> list[str]:
         main = "from gateway.cli.main import main; main()"
