@@ -167,6 +167,8 @@ class PasswordWorkers:
                     raise _Starved
         finally:
             answer.cancel()
+            # The worker is killed before another one takes its place.
+            await asyncio.wait((answer,))
 
     def _worker(self, *, has_low_priority: bool) -> "_Worker":
         """Return an idle worker, or start a new one.
