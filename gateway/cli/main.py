@@ -38,15 +38,17 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
         return _explained(lambda: execute(typed))
 
+    # Clients wait for the broker. Other services may have nothing to do in a configuration.
+    is_broker = typed[:1] == ["broker"]
+
     def import_modules() -> None:
-        # Clients wait for the broker. Other services may have nothing to do in a configuration.
-        if typed[0] == "broker":
+        if is_broker:
             import gateway.broker.server.main  # noqa: F401
 
     if typed and typed[0] in SERVICES:
         # Imported modules are no garbage, and looking for some takes a tenth of the start.
         gc.disable()
-        if typed[0] == "broker":
+        if is_broker:
             # The child needs it too. Imported before the fork, it is imported once.
             import gateway.configuration  # noqa: F401
 

@@ -50,7 +50,7 @@ def test_every_verb_has_help_with_an_example_and_takes_a_configuration(
     assert "--config" in outcome.stdout
 
 
-def test_a_subcommand_imports_no_other_and_the_help_imports_all() -> None:
+def test_a_subcommand_imports_no_other_and_a_mistyped_one_imports_all() -> None:
     code = (
         "import sys; from gateway.cli.application import execute\n"
         "execute([sys.argv[1], '--help'])\n"
