@@ -2,7 +2,7 @@
 
 The workers run at the lowest priority, so that password guessing does not delay other work. If
 other processes leave them too little CPU time, workers with normal priority are used for a while
-(docs/decisions/0154).
+(docs/decisions/0154). A worker that has had nothing to do for a while is stopped.
 """
 
 import asyncio
@@ -44,6 +44,12 @@ START_SECONDS: Final = 15.0
 """Seconds after the broker's start for which workers run with normal priority.
 
 When a machine boots, other programs start at this time and would starve a low-priority worker.
+"""
+
+IDLE_SECONDS_MAX: Final = 60.0
+"""Seconds without a check after which a worker is stopped, because each one takes 10 MB of memory.
+
+The next login also takes the time that a new worker needs to start, 0.2 s on amd64.
 """
 
 ATTEMPTS_MAX: Final = 2
@@ -98,7 +104,7 @@ class PasswordWorkers:
         """
         self._busy_until = asyncio.get_running_loop().time() + START_SECONDS
         with suppress(OSError):
-            self._idle.append(self._worker(has_low_priority=False))
+            self._rest(self._worker(has_low_priority=False))
 
     async def held(self, hashes: Sequence[PasswordHash], password: bytes) -> list[bool]:
         """Check a password against several hashes, and return one Boolean for each hash.
@@ -177,6 +183,7 @@ class PasswordWorkers:
         """
         while self._idle:
             worker = self._idle.pop()
+            worker.cancel_timer()
             if worker.has_low_priority is has_low_priority:
                 return worker
             self._end(worker)
@@ -200,8 +207,18 @@ class PasswordWorkers:
             if answer is None:
                 self._end(worker)
         if answer is not None and worker in self._all:
-            self._idle.append(worker)
+            self._rest(worker)
         return answer
+
+    def _rest(self, worker: "_Worker") -> None:
+        """Make a worker available for the next check, and stop it if there is none for a while."""
+        loop = asyncio.get_running_loop()
+        worker.idle_timer = loop.call_later(IDLE_SECONDS_MAX, self._stop_idle, worker)
+        self._idle.append(worker)
+
+    def _stop_idle(self, worker: "_Worker") -> None:
+        self._idle.remove(worker)
+        self._end(worker)
 
     def _end(self, worker: "_Worker") -> None:
         if worker in self._all:
@@ -215,6 +232,8 @@ class _Worker:
     def __init__(self, *, has_low_priority: bool) -> None:
         """Start the process. Raises OSError if this fails."""
         self.has_low_priority = has_low_priority
+        self.idle_timer: asyncio.TimerHandle | None = None
+        """Timer that stops the worker, while the worker is idle."""
         command = (*COMMAND, LOW_PRIORITY) if has_low_priority else COMMAND
         self._socket, theirs = socket.socketpair()
         self._socket.setblocking(False)
@@ -250,8 +269,15 @@ class _Worker:
             answer += part
         return answer
 
+    def cancel_timer(self) -> None:
+        """Keep the worker, which is no longer idle."""
+        if self.idle_timer is not None:
+            self.idle_timer.cancel()
+            self.idle_timer = None
+
     def end(self) -> None:
         """Kill the worker process and wait until the process has exited."""
+        self.cancel_timer()
         self._socket.close()
         self.process.kill()
         self.process.wait()

@@ -79,6 +79,33 @@ async def test_a_password_is_checked_by_a_process_that_stays(workers: PasswordWo
     assert len(before) == 1
 
 
+async def test_an_idle_process_ends_and_the_next_check_starts_another(
+    workers: PasswordWorkers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "IDLE_SECONDS_MAX", 0.5)
+    together = [workers.held([HASH], SECRET) for _ in range(2)]
+    assert await asyncio.gather(*together) == [[True], [True]]
+    before = workers.process_ids
+    assert len(before) == 2
+    for process_id in before:
+        await is_gone(process_id)
+    assert workers.process_ids == []
+    assert await workers.held([HASH], SECRET) == [True]
+    assert workers.failed == 0
+
+
+async def test_a_process_in_use_does_not_end(
+    workers: PasswordWorkers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "IDLE_SECONDS_MAX", 4.0)
+    await workers.held([HASH], SECRET)
+    before = workers.process_ids
+    for _ in range(5):
+        await asyncio.sleep(0.9)
+        assert await workers.held([HASH], SECRET) == [True]
+        assert workers.process_ids == before
+
+
 async def test_the_first_password_is_checked_by_a_process_that_was_started_before(
     workers: PasswordWorkers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
