@@ -12,6 +12,8 @@ from tests.image.machine import Machine
 SERVICES = ("broker", "bridge", "api", "upload")
 DEADLINE_SECONDS = 60.0
 WATCHDOG_SECONDS = 4
+IDLE_WATCHDOG_SECONDS = WATCHDOG_SECONDS + 5
+"""systemd counts an idle service as started up to 5 s before its program runs."""
 UNIT_STOPPED = "9d1aaa27d60140bd96365438aad20286"
 """The message id for "a unit has been stopped" in systemd's catalogue."""
 
@@ -66,12 +68,16 @@ class Gateway:
     def short_watchdogs(self) -> Iterator[None]:
         """Restart all services with a watchdog of a few seconds, and restart them without it
         afterwards."""
-        folder = self.machine.root / "etc/systemd/system/oncegate-.service.d"
-        folder.mkdir(parents=True)
-        (folder / "99-test.conf").write_text(f"[Service]\nWatchdogSec={WATCHDOG_SECONDS}s\n")
+        units = self.machine.root / "etc/systemd/system"
+        seconds = {"oncegate-": WATCHDOG_SECONDS, "oncegate-upload": IDLE_WATCHDOG_SECONDS}
+        folders = [units / f"{name}.service.d" for name in seconds]
+        for folder, limit in zip(folders, seconds.values(), strict=True):
+            folder.mkdir(parents=True)
+            (folder / "99-test.conf").write_text(f"[Service]\nWatchdogSec={limit}s\n")
         self._start_again()
         yield
-        shutil.rmtree(folder)
+        for folder in folders:
+            shutil.rmtree(folder)
         self._start_again()
 
     def _start_again(self) -> None:
