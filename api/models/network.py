@@ -61,6 +61,9 @@ class Network(Reported):
     hostname: _Text
     """The name in use."""
     interfaces: list[Interface]
+    missing_adapter: str | None
+    """The adapter that is set for the fixed address, if this machine does not have it; otherwise
+    null. A USB adapter gets the address when it is plugged in."""
     gateway: str | None
     """The router of the default route; null if there is none."""
     dns: list[str]

@@ -76,6 +76,7 @@ class NetworkReader:
         return Network(
             hostname=socket.gethostname(),
             interfaces=list(self._shown()),
+            missing_adapter=self._missing(settings.ethernet),
             gateway=self._gateway(),
             dns=self._name_servers(),
             wifi=settings.wifi,
@@ -105,6 +106,12 @@ class NetworkReader:
                     ssid=_ssid_of(name) if is_wireless else None,
                     signal_dbm=signals.get(name),
                 )
+
+    def _missing(self, ethernet: EthernetSettings | None) -> str | None:
+        """Return the adapter that was named for the fixed address, if it does not exist."""
+        named = ethernet.interface if ethernet is not None else None
+        names = self._names()
+        return named if names and named not in names else None
 
     def _names(self) -> list[str]:
         try:

@@ -66,6 +66,14 @@ async def test_the_form_shows_the_stored_adapter_and_what_is_submitted_counts(
         assert adapter_in((await browser.get(FORM)).text) == ""
 
 
+async def test_an_adapter_that_the_machine_lacks_is_shown_as_a_warning(tmp_path: Path) -> None:
+    async with card_site(tmp_path) as card, card.at.browser("carl") as browser:
+        card.report(ethernet={"address": "192.0.2.10/24", "gateway": None, "dns": [],
+                              "interface": "missing0"})  # fmt: skip
+        text = (await browser.get("/system/network")).text
+        assert "this machine has no adapter missing0, so no adapter has the fixed address" in text
+
+
 async def test_an_adapter_s_name_with_a_wildcard_is_refused_and_stays_in_the_form(
     tmp_path: Path,
 ) -> None:

@@ -52,6 +52,16 @@ def test_the_kernel_s_files_are_read(tmp_path: Path) -> None:
     assert (wlan0.signal_dbm, wlan0.ssid, wlan0.is_wireless) == (-61, None, True)
 
 
+@pytest.mark.parametrize(("named", "missing"), [(None, None), ("end0", None), ("eth1", "eth1")])
+def test_an_adapter_that_the_machine_lacks_is_reported(
+    tmp_path: Path, named: str | None, missing: str | None
+) -> None:
+    ethernet = {"address": "192.0.2.10/24", "gateway": None, "dns": [], "interface": named}
+    shown = reader(tmp_path, {"network": {**SETTINGS, "ethernet": ethernet}}).read()
+    assert shown is not None
+    assert shown.missing_adapter == missing
+
+
 def test_this_machine_s_own_addresses_are_found() -> None:
     assert ("lo", "127.0.0.1/8") in list(network._ipv4())
 
