@@ -72,4 +72,4 @@ async def test_a_broker_that_ends_is_reported_with_its_exit_code(tmp_path: Path)
     finally:
         broker.remove()
     assert "exit code -9" in row["ended"]
-    assert failures_of_row(row) == ["the broker ended"]
+    assert failures_of_row(row) == ["the broker exited"]

@@ -86,25 +86,25 @@ def _arguments() -> argparse.Namespace:
         "--code",
         type=Path,
         default=COMPILED if COMPILED.exists() else ROOT,
-        help="where gateway is imported from; `.` is the plain source",
+        help="directory that contains `gateway`; `.` is the source, not compiled",
     )
     parser.add_argument(
-        "--rounds", type=_count, default=ROUNDS, help="of a row that does not hold, at least 1"
+        "--rounds", type=_count, default=ROUNDS, help="most measurements of a row that fails"
     )
     parser.add_argument(
         "--again-minutes",
         type=float,
         default=AGAIN_MINUTES,
-        help="what all rounds behind the first may take together",
+        help="most minutes for all repeated measurements together",
     )
-    parser.add_argument("--seconds", type=float, default=Plan.attack, help="of each attack")
-    parser.add_argument("--rate", type=float, default=Plan.rate, help="messages/s of a publisher")
+    parser.add_argument("--seconds", type=float, default=Plan.attack, help="seconds per attack")
+    parser.add_argument("--rate", type=float, default=Plan.rate, help="messages/s per publisher")
     parser.add_argument("--directory", type=Path, default=ROOT / "build" / "hostile")
     parser.add_argument("--document", type=Path, default=LIMITS_PAGE)
     arguments = parser.parse_args()
     unknown = set(arguments.attack) - set(BY_NAME)
     if unknown:
-        parser.error(f"no such attack: {', '.join(sorted(unknown))}")
+        parser.error(f"unknown attack: {', '.join(sorted(unknown))}")
     arguments.code = arguments.code.resolve()
     return arguments
 
@@ -172,7 +172,7 @@ def _measured(
             cells = cells_of(siege.measure(attack))
             progress.advance(task)
             progress.console.print(
-                f"{cells[0]}: {cells[3]} times, {cells[5]} MiB: {cells[-1]}",
+                f"{cells[0]}: {cells[3]} times calm, {cells[5]} MiB, within limits: {cells[-1]}",
                 style="dim",
                 markup=False,
                 soft_wrap=True,

@@ -20,12 +20,12 @@ EXCHANGES: Final = 560
 class OpenExchanges(Attack):
     """SCRAM exchanges that are begun and never completed."""
 
-    name = "SCRAM exchanges left open"
+    name = "incomplete SCRAM exchanges"
     sentence = (
-        "1,000 CONNECTs, 560 of one address, 300 a second, that begin a SCRAM exchange with a "
-        "nonce of 512 characters."
+        "1,000 CONNECTs, 300 per second and about 560 of them from one address, that each start a "
+        "SCRAM exchange with a nonce of 512 characters and never complete it."
     )
-    allowance = Allowance(connections=1_000, bounds=("exchanges",))
+    allowance = Allowance(connections=1_000, bounds=("authentication exchanges",))
     counters = ("server_busy",)
 
     async def run(self, hand: Hand) -> None:
@@ -45,8 +45,8 @@ class WrongPasswords(Attack):
 
     name = "wrong passwords"
     sentence = (
-        "2,000 CONNECTs, 600 a second, with a wrong password from five addresses, half of them for "
-        "one user that there is."
+        "2,000 CONNECTs with a wrong password, 600 per second, from five addresses. Half of them "
+        "name the same existing user."
     )
     allowance = Allowance(connections=2_000, bounds=("password checks",))
     counters = ("login_delayed",)
@@ -64,11 +64,11 @@ class WrongPasswords(Attack):
 class WrongTokens(Attack):
     """Invalid tokens of an identity provider."""
 
-    name = "tokens that prove nothing"
+    name = "invalid tokens"
     sentence = (
-        "100 CONNECTs a second from five addresses with a token that is expired, for another "
-        "service, of another key, unsigned, "
-        "signed with a public key, nested 45,000 deep, or 60 kB of nothing."
+        "100 CONNECTs per second from five addresses, each with an invalid token: expired, for "
+        "another service, signed with another key or with the public key, unsigned, nested 45,000 "
+        "levels deep, or 60 kB of dots."
     )
     allowance = Allowance(connections=200, bounds=("password checks",))
     counters = ("bad_user_name_or_password", "not_authorized")
@@ -87,9 +87,10 @@ class WrongTokens(Attack):
 class Forbidden(Attack):
     """Requests that access rules deny, repeated many times."""
 
-    name = "what rules forbid"
+    name = "forbidden topics"
     sentence = (
-        "10 clients that publish to forbidden topics and subscribe to them, 500 times a second."
+        "10 clients that together publish 250 messages per second to topics that the access rules "
+        "deny, and subscribe to each of these topics."
     )
     allowance = Allowance(connections=10)
     counters = ("publish_not_authorized",)

@@ -144,7 +144,7 @@ class Hand:
         """Return the counters by name."""
         return {
             **self.answers,
-            "closed": self.closed,
+            "closed connections": self.closed,
             "connections": self.connections,
             "refused": self.refused,
             "sent_bytes": self.sent_bytes,
@@ -239,7 +239,7 @@ class Hand:
         """
         wire = await self.stranger(reads=reads)
         if wire is None:
-            raise ConnectionRefusedError("the broker takes no connection")
+            raise ConnectionRefusedError("the broker accepts no connection")
         wire.send(packet)
         if reads:
             await wire.answer()

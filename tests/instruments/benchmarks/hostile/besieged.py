@@ -115,7 +115,7 @@ class BesiegedBroker(BrokerProcess):
         """Return the broker's counts of protocol errors, refused connections and drops."""
         status: dict[str, Any] = self.ask("status")
         dropped = {
-            f"dropped: {name}": count for name, count in status["messages"]["dropped"].items()
+            f"dropped ({name})": count for name, count in status["messages"]["dropped"].items()
         }
         refused = {"connections refused": status["connections"]["refused"]}
         return {**status["errors"], **dropped, **refused}

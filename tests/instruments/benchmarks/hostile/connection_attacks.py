@@ -35,8 +35,8 @@ MISTAKES: Final = (
 class Nothing(Attack):
     """The control row. It shows the noise of the instrument and the machine."""
 
-    name = "nothing"
-    sentence = "No attack at all: how far apart two calm stretches are on this machine."
+    name = "no attack (control)"
+    sentence = "No attack. This row shows how much two calm periods differ on this machine."
 
     async def run(self, hand: Hand) -> None:
         """Wait."""
@@ -46,8 +46,8 @@ class Nothing(Attack):
 class NeverConnect(Attack):
     """Open sockets that send nothing."""
 
-    name = "never CONNECT"
-    sentence = "2,000 connections, 1,000 a second, that never send a byte."
+    name = "connections without a CONNECT"
+    sentence = "2,000 connections, 1,000 per second, that send nothing after the PROXY header."
     allowance = Allowance(connections=2_000)
     counters = ("connect_timeout",)
 
@@ -61,8 +61,8 @@ class NeverConnect(Attack):
 class ByteByByte(Attack):
     """CONNECT in pieces of one byte."""
 
-    name = "CONNECT byte by byte"
-    sentence = "200 connections that send a CONNECT of 60 bytes, one byte each 40 ms."
+    name = "CONNECT sent byte by byte"
+    sentence = "200 connections that each send the same CONNECT of 60 bytes, one byte every 40 ms."
     allowance = Allowance(connections=200)
     counters = ("connect_timeout",)
 
@@ -78,9 +78,9 @@ class ByteByByte(Attack):
 class PartialPackets(Attack):
     """Unfinished packets that fill the decoders to the largest packet size."""
 
-    name = "unfinished packets"
+    name = "incomplete PUBLISH packets"
     sentence = "32 clients that each send a PUBLISH of 2 MiB without its last byte."
-    allowance = Allowance(connections=32, bounds=("unfinished packets",))
+    allowance = Allowance(connections=32, bounds=("incomplete packets",))
 
     async def run(self, hand: Hand) -> None:
         """Send packets without their last byte, and wait."""
@@ -96,9 +96,9 @@ class PartialPackets(Attack):
 class PartialConnects(Attack):
     """Unfinished CONNECT packets, before any authentication."""
 
-    name = "unfinished CONNECT"
-    sentence = "200 connections, 100 a second, that send 195 kB of a CONNECT of 327 kB."
-    allowance = Allowance(connections=200, bounds=("unfinished packets",))
+    name = "incomplete CONNECT packets"
+    sentence = "200 connections, 100 per second, that each send 195 kB of a CONNECT of 327 kB."
+    allowance = Allowance(connections=200, bounds=("incomplete packets",))
     counters = ("connect_timeout",)
 
     async def run(self, hand: Hand) -> None:
@@ -118,8 +118,8 @@ class MalformedStorm(Attack):
 
     name = "malformed packets"
     sentence = (
-        f"200 clients a second, each cut for one of {len(MISTAKES)} mistakes: malformed packets, "
-        "and those of the decoder's own tests, in MQTT 3.1, 3.1.1 and 5.0."
+        f"200 connections per second, each with one of {len(MISTAKES)} malformed packets of MQTT "
+        "3.1, 3.1.1 or 5.0, including those of the decoder's tests."
     )
     allowance = Allowance(connections=200)
     counters = ("field_truncated",)
@@ -138,10 +138,11 @@ class MalformedStorm(Attack):
 class WebSocketHosts(Attack):
     """Host headers that take long to parse."""
 
-    name = "odd Host headers"
+    name = "invalid Host headers"
     sentence = (
-        "20 WebSocket handshakes a second whose Host and Origin are IDNA names of 15 kB, huge, "
-        "or no names."
+        "20 WebSocket handshakes per second with a Host header of 15 kB (IDNA names, an IPv6 "
+        "address, a port number) or an empty one. The Origin header repeats the beginning of the "
+        "Host header."
     )
     allowance = Allowance(connections=64)
     counters = ("websocket_handshake",)
@@ -169,10 +170,10 @@ class WebSocketHosts(Attack):
 class ProxyHeaders(Attack):
     """Invalid and forged headers of the PROXY protocol."""
 
-    name = "PROXY headers"
+    name = "invalid and forged PROXY headers"
     sentence = (
-        "200 connections a second to a PROXY listener: headers that are cut, wrong, forged, of "
-        "4 kB or with names that are no UTF-8."
+        "200 connections per second to a listener with the PROXY protocol. Their headers are "
+        "incomplete, invalid, forged, 4 to 5 kB long, or contain a path that is not UTF-8."
     )
     allowance = Allowance(connections=700)
     counters = ("proxy_header",)
@@ -208,10 +209,11 @@ class ProxyHeaders(Attack):
 class UnixNames(Attack):
     """Clients of the Unix socket that have bound unusual names."""
 
-    name = "Unix peers without a name in UTF-8"
+    name = "Unix sockets with names that are not UTF-8"
     sentence = (
-        "50 connections a second to the Unix socket, from abstract names and paths of bytes that "
-        "are no UTF-8."
+        "50 connections per second to the Unix socket, from abstract names and paths that are not "
+        "UTF-8, and from sockets without a name. Every second one sends an invalid packet instead "
+        "of a CONNECT."
     )
     allowance = Allowance(connections=200)
     counters = ("unexpected_packet",)
@@ -238,10 +240,10 @@ class UnixNames(Attack):
 class ConnectStorm(Attack):
     """Short connections at a high rate."""
 
-    name = "connections that come and go"
+    name = "short-lived connections"
     sentence = (
-        "1,500 connections of one address, 500 a second, that are cut immediately, half of them "
-        "behind a CONNECT."
+        "1,500 connections from one address, 500 per second. Each is aborted almost immediately, "
+        "half of them after a CONNECT."
     )
     allowance = Allowance(connections=500)
     counters = ("max_connection_rate_per_address",)
@@ -265,8 +267,8 @@ class ConnectStorm(Attack):
 class SlowUpgrades(Attack):
     """WebSocket handshakes that never end."""
 
-    name = "WebSocket handshakes byte by byte"
-    sentence = "100 connections that send a WebSocket handshake, one byte each 100 ms."
+    name = "WebSocket handshakes sent byte by byte"
+    sentence = "100 connections that each send a WebSocket handshake, one byte every 100 ms."
     allowance = Allowance(connections=100)
     counters = ("connect_timeout",)
 
@@ -283,10 +285,8 @@ class SlowUpgrades(Attack):
 class IdleHoard(Attack):
     """Idle connections from one address, which use up its allowed number."""
 
-    name = "idle connections without keep-alive"
-    sentence = (
-        "700 clients of one address, 300 a second, with keep-alive 0 that never say anything."
-    )
+    name = "idle clients from one address"
+    sentence = "700 idle clients from one address, 300 per second, with keep-alive 0."
     allowance = Allowance(connections=700)
     counters = ("max_connections_per_address",)
 

@@ -21,7 +21,7 @@ def percentile_of(values: Sequence[float], percentile: float) -> float:
     Raises ValueError if there are no values.
     """
     if not values:
-        raise ValueError("there is no percentile of nothing")
+        raise ValueError("no values, so there is no percentile")
     ordered = sorted(values)
     return ordered[max(0, math.ceil(len(ordered) * percentile / 100) - 1)]
 
@@ -92,14 +92,14 @@ def failures_of(
     `ratios` is None if a series has no latency at all, because no message arrived.
     """
     return [
-        *(["nothing came through"] if ratios is None else _latency_failures(ratios)),
+        *(["a series has no messages"] if ratios is None else _latency_failures(ratios)),
         *_if(
             memory_bytes > memory_bytes_most,
-            f"memory {memory_bytes / 2**20:,.0f} MiB of {memory_bytes_most / 2**20:,.0f}",
+            f"{memory_bytes / 2**20:,.0f} MiB of memory, {memory_bytes_most / 2**20:,.0f} allowed",
         ),
-        *_if(conservation.lost > 0, f"{conservation.lost} lost"),
-        *_if(conservation.doubled > 0, f"{conservation.doubled} doubled"),
-        *_if(conservation.connections_lost > 0, "an honest connection was lost"),
+        *_if(conservation.lost > 0, f"messages lost: {conservation.lost}"),
+        *_if(conservation.doubled > 0, f"messages duplicated: {conservation.doubled}"),
+        *_if(conservation.connections_lost > 0, "an honest client was disconnected"),
     ]
 
 
@@ -107,7 +107,7 @@ def _latency_failures(ratios: Percentiles) -> Iterable[str]:
     for percentile in PERCENTILES:
         name, ratio = worst_of(ratios, f"p{percentile}")
         if ratio > RATIO_MOST:
-            yield f"p{percentile} of {name} {ratio:.1f} times"
+            yield f"p{percentile} of {name}: {ratio:.1f} times calm"
 
 
 def _if(condition: bool, words: str) -> list[str]:

@@ -29,10 +29,10 @@ WORK_BYTES: Final = 16 * 2**20
 """Temporary memory within a turn, rows of a checkpoint, and memory that the allocator keeps."""
 
 ALWAYS: Final = {
-    "two batches": BATCHES * MAX_UNCOMMITTED_BYTES,
-    "read and waiting": UNREAD_BYTES_MAX,
-    "routes": ROUTES_BYTES_MAX,
-    "work": WORK_BYTES,
+    "two uncommitted batches": BATCHES * MAX_UNCOMMITTED_BYTES,
+    "received data that waits to be processed": UNREAD_BYTES_MAX,
+    "cached routes": ROUTES_BYTES_MAX,
+    "temporary memory": WORK_BYTES,
 }
 """Memory that any client can make the broker use, by reason."""
 
@@ -48,13 +48,13 @@ QUEUES_BYTES: Final = 16 * 2**20
 
 BOUNDS: Final = {
     "queues": QUEUES_BYTES,
-    "unfinished packets": PARTS_BYTES_MAX,
+    "incomplete packets": PARTS_BYTES_MAX,
     "topic aliases": ALIASES_BYTES_MAX,
     "wills": WILLS_BYTES_MAX,
-    "held messages": HELD_BYTES_MAX,
+    "unreleased QoS 2 messages": HELD_BYTES_MAX,
     "retained messages": LIMITS.max_retained_bytes,
     "subscriptions": LIMITS.max_subscription_bytes,
-    "exchanges": EXCHANGES_MAX * EXCHANGE_BYTES,
+    "authentication exchanges": EXCHANGES_MAX * EXCHANGE_BYTES,
     "password checks": PASSWORD_CHECKS_MAX * 2 * PASSWORD_CHECK_BYTES,
 }
 """Limits over all clients in bytes, which an attack may use up."""

@@ -42,19 +42,19 @@ async def ask(hand: Hand, source: str, data: bytes) -> Wire | None:
 def note(hand: Hand, wire: Wire) -> None:
     """Count the status of a response, or a close without a response."""
     status = wire.head.split(b" ", 2)[1:2]
-    hand.answers[f"page {status[0].decode()}" if status else "page closed"] += 1
+    hand.answers[f"HTTP {status[0].decode()}" if status else "no response"] += 1
 
 
 class HalfRequests(Attack):
     """HTTP requests that never end."""
 
-    name = "half requests to the page"
+    name = "incomplete requests to the page"
     sentence = (
-        "100 connections a second to the page from two addresses, each with the half of a request, "
-        "a byte of one each second, or nothing."
+        "100 connections per second to the page from two addresses. A third send an incomplete "
+        "request, a third send one byte per second, and a third send nothing."
     )
     allowance = Allowance()
-    counters = ("closed",)
+    counters = ("closed connections",)
 
     async def run(self, hand: Hand) -> None:
         """Send half requests, single bytes, or nothing, and keep the connections open."""
@@ -82,10 +82,10 @@ class HalfRequests(Attack):
 class WrongPageLogins(Attack):
     """Passwords guessed at the page."""
 
-    name = "wrong logins at the page"
-    sentence = "10 logins a second at the page, from two addresses, with a wrong password."
+    name = "wrong passwords at the page"
+    sentence = "10 logins per second at the page with a wrong password, from two addresses."
     allowance = Allowance(bounds=("password checks",))
-    counters = ("page 403", "page 503")
+    counters = ("HTTP 403", "HTTP 503")
 
     async def run(self, hand: Hand) -> None:
         """Fetch the login form and send it, for several logins concurrently."""
@@ -119,11 +119,12 @@ class WrongPageLogins(Attack):
 class WrongPageTokens(Attack):
     """Tokens guessed at the REST interface."""
 
-    name = "wrong tokens at the page"
+    name = "invalid tokens at the REST interface"
     sentence = (
-        "50 requests a second of the REST interface with a token that is none, or 20 kB long."
+        "50 requests per second to the REST interface from two addresses, with a token that is "
+        "wrong, empty or 20 kB long."
     )
-    counters = ("page 401",)
+    counters = ("HTTP 401",)
 
     async def run(self, hand: Hand) -> None:
         """Send requests with wrong tokens."""
@@ -139,12 +140,12 @@ class WrongPageTokens(Attack):
 class HugeRequests(Attack):
     """HTTP heads, names and bodies that are far too large."""
 
-    name = "huge requests to the page"
+    name = "oversized requests to the page"
     sentence = (
-        "10 requests a second to the page: heads of 200 kB, a Host of 20 kB, bodies of 4 MB, with "
-        "a length that is wrong, in pieces, or none of it."
+        "10 requests per second to the page: a path or headers of 200 kB, a Host header of 20 kB, "
+        "a body of 4 MB, a wrong Content-Length, a chunk of 268 MB that stays incomplete, or TLS."
     )
-    counters = ("page 413", "page 400")
+    counters = ("HTTP 413", "HTTP 400")
 
     async def run(self, hand: Hand) -> None:
         """Send the requests, and count the responses."""

@@ -27,12 +27,12 @@ ALIASES: Final = (
 class FullQueues(Attack):
     """Queues of sessions whose clients are away."""
 
-    name = "queues of clients that are away"
+    name = "full queues of disconnected clients"
     sentence = (
-        "5 persistent sessions without their clients, and 1,000 QoS 1 messages a second to them."
+        "1,000 QoS 1 messages per second to 5 persistent sessions whose clients are disconnected."
     )
     allowance = Allowance(connections=2, sessions=5, bounds=("queues",))
-    counters = ("dropped: queue_full",)
+    counters = ("dropped (queue_full)",)
 
     async def run(self, hand: Hand) -> None:
         """Subscribe and leave, and publish to these sessions."""
@@ -49,12 +49,13 @@ class FullQueues(Attack):
 
 
 class RefusingCircles(Attack):
-    """Clients with refusing queues that publish to each other and read nothing."""
+    """Clients with refusing queues that publish to each other and acknowledge nothing."""
 
-    name = "circles of queues that refuse"
+    name = "refusing queues that fill each other"
     sentence = (
-        "2 clients that `[[queues]]` lets refuse, each subscribed to what the other publishes: "
-        "1,000 QoS 1 messages a second, and nothing is read or acknowledged."
+        "2 clients whose queues refuse messages when full (`[[queues]]`). Each subscribes to the "
+        "topic to which the other publishes. Together they publish 1,000 QoS 1 messages per "
+        "second, acknowledge none, and reconnect when the broker disconnects them."
     )
     allowance = Allowance(connections=2, slow_readers=2, sessions=2, bounds=("queues",))
     counters = ("queue_circle", "queue_refuses")
@@ -83,8 +84,8 @@ class RefusingCircles(Attack):
 class PacketFlood(Attack):
     """Many small packets in one burst."""
 
-    name = "packets beyond a rate"
-    sentence = "2 clients that each send 8,000 PINGREQ in one burst, again each 3 s."
+    name = "more packets than the rate limit"
+    sentence = "2 clients that each send a burst of 8,000 PINGREQ packets every 3 s."
     allowance = Allowance(connections=2, slow_readers=2)
     counters = ("max_packet_rate",)
 
@@ -99,8 +100,11 @@ class PacketFlood(Attack):
 class TooManyFilters(Attack):
     """More subscriptions than a session may have."""
 
-    name = "subscriptions beyond the limit"
-    sentence = "5 clients that ask for 1,200 filters with wildcards each, 40 times a second in all."
+    name = "more subscriptions than the limit"
+    sentence = (
+        "5 clients that each request 1,200 wildcard filters. Together they send 40 SUBSCRIBEs of "
+        "100 filters per second."
+    )
     allowance = Allowance(connections=5, bounds=("subscriptions",))
     counters = ("max_subscriptions",)
 
@@ -116,9 +120,10 @@ class TooManyFilters(Attack):
 class WrongAliases(Attack):
     """Invalid topic aliases."""
 
-    name = "topic aliases that are none"
+    name = "invalid topic aliases"
     sentence = (
-        "50 clients a second that use topic alias 0, 17, 65,535, and one that stands for nothing."
+        "50 clients per second that use topic alias 0, 17 or 65,535, or an alias that was never "
+        "assigned."
     )
     allowance = Allowance(connections=100)
     counters = ("topic_alias", "property_value")

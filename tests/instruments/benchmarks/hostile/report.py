@@ -22,7 +22,7 @@ class Markers(NamedTuple):
 
 
 MARKERS: Final = Markers(
-    "## An honest client beside each attack",
+    "## The effect of each attack on an honest client",
     "<!-- written by make hostile: begin -->",
     "<!-- written by make hostile: end -->",
 )
@@ -32,36 +32,41 @@ HOLDS: Final = "yes"
 NONE: Final = "-"
 
 HEADINGS: Final = (
-    *("attack", "calm, ms", "beside it, ms", "times", "calm again, ms"),
-    *("memory, MiB", "allowed, MiB", "lost, doubled, cut", "the broker counted", "holds"),
+    *("attack", "calm, ms", "during attack, ms", "times calm", "after attack, ms"),
+    *("memory, MiB", "allowed, MiB", "lost, duplicated, disconnected"),
+    *("counted by the broker", "within limits"),
 )
 
 METHOD: Final = """\
-Written by `make hostile`, which overwrites this part. Each row is a broker of its own with a
-page, every kind of listener, users, tokens and rules, and with the defaults of
-[configuration](configuration.md) but for lower limits of sessions, queues, retained messages and
-connections of an address (`tests/instruments/benchmarks/hostile/site.py`). The
-honest clients are a publisher at QoS 1 and one at QoS 2, each with {rate:g} messages a second of 64
-bytes, and a subscriber; all three have persistent sessions. A latency counts from the moment at
-which a message was due, to its PUBACK or PUBCOMP and to its receipt: four series.
+This part is written by `make hostile`, which overwrites it. Each row is measured on a new broker
+with a page, all kinds of listeners, users, tokens and access rules. The configuration is the
+[default](configuration.md), with lower limits on sessions, queued messages, retained messages and
+connections per address (`tests/instruments/benchmarks/hostile/site.py`).
 
-- **Latencies** are p50 / p99 of QoS 2 from publish to receipt: {calm:g} s calm, {attack:g} s beside
-  the attack, and calm again in the {after:g} s after it. *Times* is the worst of the four series at
-  p50 and at p99; it has to be at most {ratio:g}. Where the calm stretch was luckier than the median
-  of all calm stretches, that median is the calm one.
-- **Memory** is what is resident before the attack, the most until {after:g} s after it, and what is
-  left then. *Allowed* is what the bounds of this page add up to, those that this attack can use:
-  {at_rest} for the process at rest; for any client
+The honest clients are a publisher at QoS 1, a publisher at QoS 2, and a subscriber. Each publisher
+sends {rate:g} messages of 64 bytes per second, and all three have persistent sessions. Each message
+is due at a fixed time. Two latencies are measured from this time: until the publisher receives the
+PUBACK or PUBCOMP, and until the subscriber receives the message. This makes four series, two for
+QoS 1 and two for QoS 2.
+
+- **Latencies** are the p50 / p99 of QoS 2 messages until the subscriber receives them: during
+  {calm:g} s before the attack, during the {attack:g} s of the attack, and within the {after:g} s
+  after it. *Times calm* is the latency during the attack divided by the calm latency, at p50 and
+  at p99, in the worst of the four series. At most {ratio:g} is allowed. If the calm latency of a
+  row is lower than the median of all rows, this median is used instead.
+- **Memory** is the resident memory of the broker before the attack, its maximum until {after:g} s
+  after the attack, and its size at that time. *Allowed* is the sum of three parts: {at_rest} for
+  the process with the honest clients only; the memory that any client may use, which is
   {always};
-  and what the second table has.
-- **Lost, doubled, cut**: the honest clients' messages, held one by one against what was sent, and
-  their connections. All have to be 0.
-- A row that does not hold is measured up to {rounds} times, while there is time; then the medians
-  of the latencies count, and the most of the memory. The first row is no attack: it shows the
-  noise of the machine.
-- The attackers are a process of their own, to which the kernel gives what others leave of the
-  processors, and the honest clients have a core when they want one: both would be on other
-  machines.
+  and the additional memory in the second table.
+- **Lost, duplicated, disconnected** are the numbers of the honest clients' messages that did not
+  arrive or arrived twice, and how often an honest client was disconnected. All must be 0.
+- A row that exceeds a limit is measured up to {rounds} times, if there is time. Then the medians of
+  the latencies and the maximum of the memory count. The first row has no attack: it shows the noise
+  of the machine.
+- On a real network, attackers and honest clients run on other machines. Here, the attackers run in
+  a separate process that only gets idle processor time, and the honest clients have real-time
+  priority.
 """
 
 BUSY_LOAD: Final = 0.5
@@ -99,7 +104,7 @@ def cells_of(row: Row) -> tuple[str, ...]:
         ),
         _mebibytes(row["memory_allowed_bytes"]),
         f"{conservation['lost']}, {conservation['doubled']}, {conservation['connections_lost']}",
-        ", ".join(f"{name} {count:,}" for name, count in counted.items()) or NONE,
+        ", ".join(f"{name}: {count:,}" for name, count in counted.items()) or NONE,
         HOLDS if not failures else "; ".join(failures),
     )
 
@@ -130,16 +135,12 @@ def _lines(results: Results) -> Iterator[str]:
     always = ", ".join(f"{size / 2**20:.0f} MiB for {name}" for name, size in ALWAYS.items())
     at_rest = f"{AT_REST_BYTES / 2**20:.0f} MiB"
     yield METHOD.format(ratio=RATIO_MOST, at_rest=at_rest, always=always, **results["plan"])
-    yield (
-        f"{machine['processor']}, {machine['cores']} cores, {machine['system']}, data on "
-        f"{machine['file_system']}, Python {machine['python']}, {results['build']}; load average "
-        f"{machine['load_average']} before the start."
-    )
+    yield machine_line(machine, results["build"])
     if machine["load_average"] > BUSY_LOAD:
         yield ""
         yield (
-            "**The machine was busy with other work: that makes rows fail and hardly makes one "
-            "hold. Measure again what does not hold.**"
+            "**The machine was busy with other work. This can make rows fail, but is unlikely to "
+            "make a row pass. Measure the rows that fail again.**"
         )
     yield ""
     yield f"| {' | '.join(HEADINGS)} |"
@@ -149,18 +150,27 @@ def _lines(results: Results) -> Iterator[str]:
         last = HOLDS if cells[-1] == HOLDS else f"**no**: {cells[-1]}"
         yield f"| {' | '.join(cells[:-1])} | {last} |"
     yield ""
-    yield "What each attack does, what it sent, and what its memory is allowed for:"
+    yield "What each attack does, what it sent, and how much additional memory it may use:"
     yield ""
-    yield "| attack | what it does | connections | sent, MB | allowed beside it, MiB |"
+    yield "| attack | what it does | connections | sent, MB | additional memory, MiB |"
     yield "|---|---|---|---|---|"
     for row in results["rows"]:
         yield _attack_line(row, BY_NAME[row["attack"]])
 
 
+def machine_line(machine: dict[str, Any], build: str) -> str:
+    """Return the machine and the build on which a part was measured, as a sentence."""
+    return (
+        f"Measured on: {machine['processor']}, {machine['cores']} cores, {machine['system']}, "
+        f"data on {machine['file_system']}, Python {machine['python']}, {build}. The load average "
+        f"before the start was {machine['load_average']}."
+    )
+
+
 def _attack_line(row: Row, attack: type[Attack]) -> str:
     done = row["done"]
     parts = extra_parts(attack.allowance).items()
-    allowed = ", ".join(f"{name} {size / 2**20:,.1f}" for name, size in parts) or NONE
+    allowed = ", ".join(f"{name}: {size / 2**20:,.1f}" for name, size in parts) or NONE
     sent = f"{done['connections']:,} | {done['sent_bytes'] / 1e6:,.1f}"
     return f"| {attack.name} | {attack.sentence} | {sent} | {allowed} |"
 
@@ -174,6 +184,6 @@ def with_part(document: str, part: str, markers: Markers = MARKERS) -> str:
     if has_begin and has_end:
         return before + between + after
     if has_begin:
-        raise ValueError(f"the document has {begin} and no {end} behind it")
+        raise ValueError(f"the document has {begin} without {end} after it")
     above = "" if heading in document.splitlines() else f"{heading}\n\n"
     return f"{document.rstrip()}\n\n{above}{between}\n".lstrip()

@@ -49,10 +49,10 @@ def merged_of(rounds: Sequence[Row], floor: Percentiles) -> Row:
 def failures_of_row(row: Row) -> list[str]:
     """Return the reasons why a row exceeds its limits, or an empty list."""
     if "ended" in row:
-        return ["the broker ended"]
+        return ["the broker exited"]
     problem = row["done"]["problem"]
     return [
-        *([] if problem is None else [f"the attack broke off: {problem}"]),
+        *([] if problem is None else [f"the attack stopped early: {problem}"]),
         *failures_of(
             row.get("ratios"),
             memory_bytes=row["memory_most_bytes"],
@@ -71,7 +71,7 @@ def noise_of(control: Row) -> str | None:
         name, ratio = worst_of(control["ratios"], f"p{percentile}")
         if ratio > RATIO_MOST:
             return (
-                f"without any attack p{percentile} of {name} was {ratio:.1f} times the calm one: "
-                "the machine was too busy to tell anything"
+                f"the machine was too busy for a result: without an attack, p{percentile} of "
+                f"{name} was {ratio:.1f} times calm"
             )
     return None

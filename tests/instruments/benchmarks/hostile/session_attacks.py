@@ -18,8 +18,11 @@ SUBSCRIBE5: Final = subscribe5(1, "attack/left")
 class Wills(Attack):
     """Clients that are cut so that the broker publishes their wills."""
 
-    name = "wills"
-    sentence = "50 clients a second with a retained QoS 1 will of 60 kB that are cut immediately."
+    name = "large wills"
+    sentence = (
+        "50 clients per second that connect with a retained QoS 1 will of 60 kB and abort the "
+        "connection immediately."
+    )
     allowance = Allowance(connections=8, bounds=("wills", "retained messages"))
 
     async def run(self, hand: Hand) -> None:
@@ -33,12 +36,12 @@ class Wills(Attack):
 class Hoarders(Attack):
     """QoS 2 messages that the broker must keep, because their PUBREL never arrives."""
 
-    name = "QoS 2 without PUBREL"
+    name = "QoS 2 messages without PUBREL"
     sentence = (
-        "50 persistent sessions that each send 110 QoS 2 messages of 2 kB, 1,700 a second in all, "
-        "and never PUBREL."
+        "50 persistent sessions that each send 110 QoS 2 messages of 2 kB, 1,750 per second in "
+        "all, and never send PUBREL."
     )
-    allowance = Allowance(connections=50, sessions=50, bounds=("held messages",))
+    allowance = Allowance(connections=50, sessions=50, bounds=("unreleased QoS 2 messages",))
     counters = ("max_awaiting_rel",)
 
     async def run(self, hand: Hand) -> None:
@@ -56,8 +59,10 @@ class Hoarders(Attack):
 class TakeoverStorm(Attack):
     """Many clients that take over one session from each other."""
 
-    name = "takeover storm"
-    sentence = "200 connections a second with one client identifier and a persistent session."
+    name = "session takeovers"
+    sentence = (
+        "200 connections per second with the same client identifier and a persistent session."
+    )
     allowance = Allowance(connections=200)
     counters = ("flapping",)
 
@@ -72,10 +77,10 @@ class TakeoverStorm(Attack):
 class SessionChurn(Attack):
     """Abandoned sessions, until the broker has no room for more."""
 
-    name = "sessions with random names"
+    name = "sessions with random client identifiers"
     sentence = (
-        "1,200 new persistent sessions, 400 a second, of clients without a user, each with a "
-        "subscription and left immediately."
+        "1,200 new persistent sessions, 400 per second, of anonymous clients that each subscribe "
+        "to a topic and close the connection."
     )
     allowance = Allowance(connections=100, sessions=1_200)
     counters = ("anonymous_sessions",)
@@ -100,8 +105,10 @@ class SessionChurn(Attack):
 class ByteASecond(Attack):
     """Connected clients that never finish a packet."""
 
-    name = "a byte a second"
-    sentence = "100 clients with a keep-alive of 2 s that send a PUBLISH a byte a second."
+    name = "PUBLISH at one byte per second"
+    sentence = (
+        "100 clients with a keep-alive of 2 s that each send a PUBLISH at one byte per second."
+    )
     allowance = Allowance(connections=100)
     counters = ("keep_alive",)
 

@@ -61,9 +61,9 @@ class Attacker:
             async with asyncio.timeout(self._seconds + ATTACKER_DEADLINE_SECONDS):
                 line = await self._process.stdout.readline()
         except TimeoutError:
-            raise BenchmarkFailed(f"the attacker did not answer to {word.decode()}") from None
+            raise BenchmarkFailed(f"the attacker did not respond to {word.decode()}") from None
         if not line:
-            raise BenchmarkFailed(f"the attacker ended with {await self._process.wait()}")
+            raise BenchmarkFailed(f"the attacker exited with {await self._process.wait()}")
         return line
 
     async def prepare(self) -> None:
@@ -98,7 +98,7 @@ def come_first(report: Callable[[str], None]) -> None:
     try:
         os.sched_setscheduler(0, os.SCHED_RR | os.SCHED_RESET_ON_FORK, os.sched_param(1))
     except PermissionError:
-        report("the honest clients wait for cores as all do: only root may have them come first")
+        report("Not root: latencies include the time that honest clients wait for a processor.")
 
 
 @asynccontextmanager

@@ -84,10 +84,10 @@ def trusting(version: ssl.TLSVersion | None = None) -> ssl.SSLContext:
 class OpenHandshakes(Attack):
     """TLS handshakes that never end."""
 
-    name = "TLS handshakes left open"
+    name = "incomplete TLS handshakes"
     sentence = (
-        "100 TLS connections a second: a third stops after its ClientHello, a third within it, and "
-        "a third sends it a byte each 100 ms."
+        "100 TLS connections per second. A third stop after the ClientHello, a third stop in the "
+        "middle of it, and a third send it one byte every 100 ms."
     )
     allowance = Allowance(connections=2_000, handshakes=1_000)
     counters = ("connect_timeout",)
@@ -120,10 +120,10 @@ class OpenHandshakes(Attack):
 class NoTls(Attack):
     """Bytes that are not a TLS handshake."""
 
-    name = "rubbish in place of TLS"
+    name = "garbage instead of TLS"
     sentence = (
-        "100 connections a second to a TLS listener: HTTP, MQTT, SSL 2 and 3, records and a "
-        "ClientHello of impossible lengths."
+        "100 connections per second to a TLS listener that send something other than a TLS "
+        "handshake: HTTP, MQTT, SSL 2 or 3, or records with an impossible length."
     )
     allowance = Allowance(connections=200)
     counters = ("tls_handshake",)
@@ -140,8 +140,11 @@ class NoTls(Attack):
 class WrongRecords(Attack):
     """Complete handshakes, followed by records that cannot be decrypted."""
 
-    name = "wrong TLS records"
-    sentence = "20 TLS handshakes a second, each followed by a record that is too long or wrong."
+    name = "invalid TLS records"
+    sentence = (
+        "20 TLS handshakes per second, each followed by a record that is too long, not encrypted "
+        "with the key of the session, or of an unknown type."
+    )
     allowance = Allowance(connections=100, handshakes=100)
     counters = ("tls_record",)
 
@@ -160,7 +163,8 @@ class Renegotiation(Attack):
 
     name = "TLS renegotiation"
     sentence = (
-        "2 `openssl s_client` a second that ask for renegotiation (TLS 1.2) or for new keys (1.3)."
+        "2 runs of `openssl s_client` per second that request renegotiation (TLS 1.2) or new keys "
+        "(TLS 1.3)."
     )
     allowance = Allowance(connections=20, handshakes=20)
     counters = ("renegotiation refused",)
@@ -201,10 +205,10 @@ class Renegotiation(Attack):
 class CertificateRubbish(Attack):
     """Self-signed certificates, missing ones, and bytes that are not a certificate."""
 
-    name = "rubbish for certificates"
+    name = "invalid client certificates"
     sentence = (
-        "20 connections a second to a listener that demands certificates: none, one signed by the "
-        "client itself, 16 kB that are none."
+        "20 connections per second to a listener that requires client certificates. They present "
+        "no certificate, a self-signed one, or 16 kB that are not a certificate."
     )
     allowance = Allowance(connections=100, handshakes=100)
     counters = ("tls_client_certificate",)
@@ -239,8 +243,11 @@ def certificate_message(content: bytes) -> bytes:
 class TinyRecords(Attack):
     """TLS records of one byte."""
 
-    name = "tiny TLS records"
-    sentence = "4 TLS clients, each with an endless CONNECT in 500 records of a byte a second."
+    name = "TLS records of one byte"
+    sentence = (
+        "4 TLS clients that each send a CONNECT that never ends, in 500 records of one byte per "
+        "second."
+    )
     allowance = Allowance(connections=4, handshakes=4)
     counters = ("connect_timeout",)
 

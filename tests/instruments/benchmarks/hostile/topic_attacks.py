@@ -29,7 +29,8 @@ class AliasFlood(Attack):
 
     name = "topic aliases of closed connections"
     sentence = (
-        "20 clients a second, one after the other, that give 16 numbers to topics of 64 kB and go."
+        "20 clients per second, one after the other, that each assign 16 topic aliases to topics "
+        "of 64 kB and disconnect."
     )
     allowance = Allowance(connections=4, bounds=("topic aliases",))
 
@@ -47,7 +48,7 @@ class LongTopics(Attack):
     """Long topics that are never used twice."""
 
     name = "new topics of 64 kB"
-    sentence = "400 QoS 0 messages a second, each to a topic of 64 kB that was never used before."
+    sentence = "400 QoS 0 messages per second, each to a new topic of 64 kB."
     allowance = Allowance(connections=1)
 
     async def run(self, hand: Hand) -> None:
@@ -60,8 +61,8 @@ class LongTopics(Attack):
 class DeepRetained(Attack):
     """Retained messages whose topics are far larger in memory than in the packet."""
 
-    name = "retained topics of 128 levels"
-    sentence = "3,000 retained messages, 1,500 a second, each on a topic of 128 levels of its own."
+    name = "retained topics with 128 levels"
+    sentence = "3,000 retained messages, 1,500 per second, each on its own topic of 128 levels."
     allowance = Allowance(connections=1, bounds=("retained messages",))
 
     async def run(self, hand: Hand) -> None:
@@ -83,7 +84,7 @@ class ShallowRetained(Attack):
         # From loopback, because the broker reads strangers more slowly.
         wire = await hand.open()
         if wire is None:
-            raise ConnectionRefusedError("the broker takes no connection")
+            raise ConnectionRefusedError("the broker accepts no connection")
         wire.send(connect("retaining"))
         await wire.answer()
         for first in range(0, RETAINED_PREPARED, PREPARED_PER_WRITE):
@@ -97,8 +98,10 @@ class ShallowRetained(Attack):
 class RetainedFlood(ShallowRetained):
     """More retained messages than strangers may have."""
 
-    name = "retained messages beyond the limit"
-    sentence = "4,000 retained QoS 1 messages, 1,000 a second, beside 20,000 that are there."
+    name = "more retained messages than the limit"
+    sentence = (
+        "4,000 retained QoS 1 messages, 1,000 per second, while 20,000 others are already stored."
+    )
     allowance = Allowance(connections=1, bounds=("retained messages",))
     counters = ("max_retained", "anonymous_retained")
 
@@ -118,10 +121,10 @@ class RetainedFlood(ShallowRetained):
 class EqualFilters(ShallowRetained):
     """One SUBSCRIBE that causes 300 walks through all retained messages."""
 
-    name = "300 equal filters over 20,000 retained"
+    name = "SUBSCRIBE with 300 equal filters"
     sentence = (
-        "A SUBSCRIBE each second, from a new session, that names one filter 300 times; it matches "
-        "20,000 retained messages."
+        "One SUBSCRIBE per second, each from a new session that does not read, with the same "
+        "filter 300 times. The filter matches 20,000 retained messages."
     )
     allowance = Allowance(connections=8, slow_readers=8, bounds=("retained messages",))
 
@@ -135,8 +138,11 @@ class EqualFilters(ShallowRetained):
 class ManyReplays(ShallowRetained):
     """Retained messages, requested again and again."""
 
-    name = "20,000 retained, again and again"
-    sentence = "10 clients that subscribe to 20,000 retained messages, again each 100 ms, and read."
+    name = "repeated delivery of retained messages"
+    sentence = (
+        "10 clients that subscribe to 20,000 retained messages again every 100 ms, and read what "
+        "they receive."
+    )
     allowance = Allowance(connections=10, slow_readers=10, bounds=("retained messages",))
 
     async def run(self, hand: Hand) -> None:
@@ -150,10 +156,11 @@ class ManyReplays(ShallowRetained):
 class MixedFilters(Attack):
     """Topics that are expensive only in combination with another client's filters."""
 
-    name = "1,000 mixed filters and deep topics"
+    name = "1,000 wildcard filters and deep topics"
     sentence = (
-        "A client with 1,000 filters of 128 levels, + and names mixed, and 10 QoS 0 messages a "
-        "second to new topics of 128 levels that reach no subscriber."
+        "A client with 1,000 filters of 128 levels, each with a different combination of names "
+        "and +. Another client publishes 10 QoS 0 messages per second to topics that differ from "
+        "these filters only in the last level."
     )
     allowance = Allowance(connections=2, bounds=("subscriptions",))
 
@@ -178,8 +185,11 @@ class MixedFilters(Attack):
 class ShareGroups(Attack):
     """Messages to a thousand shared subscriptions, each with a choice of member."""
 
-    name = "1,000 $share groups"
-    sentence = "A client in 1,000 groups of one topic, and 50 QoS 0 messages a second to it."
+    name = "1,000 shared subscriptions"
+    sentence = (
+        "A client with 1,000 shared subscriptions to one topic, each in its own group, and 50 QoS "
+        "0 messages per second to this topic."
+    )
     allowance = Allowance(connections=2, slow_readers=1)
 
     async def prepare(self, hand: Hand) -> None:
@@ -201,10 +211,10 @@ class ShareGroups(Attack):
 class SubscribeChurn(Attack):
     """Subscriptions that are created and removed at a high rate."""
 
-    name = "SUBSCRIBE and UNSUBSCRIBE"
+    name = "frequent SUBSCRIBE and UNSUBSCRIBE"
     sentence = (
-        "10 persistent sessions that each subscribe to 100 wildcard filters and give them up, 5 "
-        "times a second."
+        "10 persistent sessions that each subscribe to 100 wildcard filters and unsubscribe "
+        "again, 5 times per second."
     )
     allowance = Allowance(connections=10, bounds=("subscriptions",))
 
@@ -222,13 +232,13 @@ class SubscribeChurn(Attack):
 class SlowReaders(Attack):
     """Clients that subscribe to everything and read nothing."""
 
-    name = "slow readers of #"
+    name = "subscribers to # that read nothing"
     sentence = (
-        "10 persistent sessions subscribed to # at QoS 2 that read nothing, and 200 QoS 0 messages "
-        "of 8 kB a second."
+        "10 persistent sessions that subscribe to # at QoS 2 and read nothing, and 200 QoS 0 "
+        "messages of 8 kB per second."
     )
     allowance = Allowance(connections=11, slow_readers=10)
-    counters = ("dropped: slow_reader",)
+    counters = ("dropped (slow_reader)",)
 
     async def run(self, hand: Hand) -> None:
         """Subscribe without reading, and publish."""
@@ -244,10 +254,11 @@ class SlowReaders(Attack):
 class ControlCharacters(Attack):
     """Names that contain control characters for a terminal or a log."""
 
-    name = "control characters"
+    name = "control characters in names"
     sentence = (
-        "200 messages a second, retained, with U+0001 to U+001F and U+007F to U+009F in topics, "
-        "client identifiers and user names."
+        "200 packets per second with control characters (U+0001 to U+001F, U+007F to U+009F). "
+        "Three of four are retained messages with one in the topic. The others are CONNECTs with "
+        "one in the client identifier and the user name."
     )
     allowance = Allowance(connections=200, bounds=("retained messages", "password checks"))
     counters = ("control_character",)

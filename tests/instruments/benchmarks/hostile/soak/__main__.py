@@ -62,22 +62,26 @@ def _exit_code_of(found: Soak, console: Console) -> int:
         console.print(f"make soak: {failure}", style="red", markup=False)
     worst = max(worst_of(found.noise(), each)[1] for each in ("p50", "p99"))
     if failures and worst > RATIO_MOST:
-        console.print(f"make soak: calm windows differ {worst:.1f} times: too busy a machine")
+        console.print(
+            f"make soak: machine too busy: calm windows differ by a factor of {worst:.1f}"
+        )
         return 2
     return 1 if failures else 0
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make soak")
-    parser.add_argument("--minutes", type=float, default=10.0, help="about so long in all")
+    parser.add_argument("--minutes", type=float, default=10.0, help="approximate total")
     parser.add_argument(
         "--code",
         type=Path,
         default=COMPILED if COMPILED.exists() else ROOT,
-        help="where gateway is imported from; `.` is the plain source",
+        help="directory that contains `gateway`; `.` is the source, not compiled",
     )
-    parser.add_argument("--share", type=float, default=Plan.share, help="of each attack's own rate")
-    parser.add_argument("--window", type=float, default=Plan.window, help="seconds")
+    parser.add_argument(
+        "--share", type=float, default=Plan.share, help="fraction of each attack's usual rate"
+    )
+    parser.add_argument("--window", type=float, default=Plan.window, help="seconds per window")
     parser.add_argument("--write", action="store_true", help="write the result into docs/limits.md")
     parser.add_argument("--directory", type=Path, default=ROOT / "build" / "hostile")
     return parser.parse_args()

@@ -98,14 +98,14 @@ class _Soaking:
                 share=plan.share,
             ) as hostile:
                 for number in range(plan.rounds):
-                    self._report(f"calm {number + 1}")
+                    self._report(f"calm window {number + 1}")
                     await self._calm()
-                    self._report(f"attack {number + 1} of {plan.rounds}")
+                    self._report(f"window under attack {number + 1} of {plan.rounds}")
                     await self._attack(hostile)
                     self._note_ends()
                     if found.ended:
                         break
-            self._report("calm again")
+            self._report("last calm window")
             await self._calm()
             await self._crowd.end()
         finally:
@@ -145,9 +145,9 @@ class _Soaking:
         broker, found = self._broker, self._soak
         if not broker.is_running:
             said = broker.standard_error()[-LAST_CHARACTERS:].strip()
-            found.ended = f"the broker ended with {broker.exit_code}: {said}"
+            found.ended = f"the broker exited with {broker.exit_code}: {said}"
         elif not broker.page_is_running:
-            found.ended = f"the page ended: {broker.page_log()[-LAST_CHARACTERS:].strip()}"
+            found.ended = f"the page exited: {broker.page_log()[-LAST_CHARACTERS:].strip()}"
 
     def _note_outcome(self) -> None:
         found, crowd, broker = self._soak, self._crowd, self._broker
@@ -167,7 +167,7 @@ class _Soaking:
         for name, log in (("broker", broker.standard_error()), ("page", broker.page_log())):
             if "Traceback" in log:
                 place = log.index("Traceback")
-                found.ended = f"the {name} wrote: {log[place : place + LAST_CHARACTERS]}"
+                found.ended = f"the {name} logged: {log[place : place + LAST_CHARACTERS]}"
 
 
 def together(attacks: Sequence[type[Attack]]) -> Allowance:

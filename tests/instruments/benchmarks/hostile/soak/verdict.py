@@ -98,16 +98,17 @@ def failures_of(soak: Soak, attacks: Sequence[type[Attack]], *, latency: bool) -
         for each in (f"p{percentile}" for percentile in PERCENTILES):
             name, ratio = worst_of(soak.ratios(), each)
             if ratio > RATIO_MOST:
-                failures.append(f"{each} of {name} {ratio:.1f} times")
+                failures.append(f"{each} of {name}: {ratio:.1f} times calm")
     for who, kept in zip(("subscriber", "returning subscriber"), soak.conservations, strict=True):
         if kept.lost or kept.doubled or kept.connections_lost:
             failures.append(
-                f"{who}: {kept.lost} lost, {kept.doubled} doubled, {kept.connections_lost} cut"
+                f"{who}: {kept.lost} lost, {kept.doubled} duplicated, "
+                f"{kept.connections_lost} disconnected"
             )
-    failures += [f"login: {name} {count}" for name, count in soak.logins_wrong.items()]
-    failures += [f"page: {name} {count}" for name, count in soak.visits_wrong.items()]
+    failures += [f"failed logins ({name}): {count}" for name, count in soak.logins_wrong.items()]
+    failures += [f"failed requests ({name}): {count}" for name, count in soak.visits_wrong.items()]
     if not soak.logins_answered or not soak.visits_answered:
-        failures.append("no login, or no visit of the page, was answered")
+        failures.append("no login or no page request succeeded")
     return failures + _of_memory(soak) + _of_log(soak) + _of_attacks(soak, attacks)
 
 
@@ -115,17 +116,17 @@ def _of_memory(soak: Soak) -> list[str]:
     failures = []
     if soak.most_bytes > soak.allowed_bytes:
         most, allowed = soak.most_bytes / 2**20, soak.allowed_bytes / 2**20
-        failures.append(f"memory {most:,.0f} MiB of {allowed:,.0f}")
+        failures.append(f"{most:,.0f} MiB of memory, {allowed:,.0f} allowed")
     settled = soak.calm_resident_bytes[1:]
     if settled and settled[-1] - settled[0] > GROWTH_BYTES_MOST:
         growth = (settled[-1] - settled[0]) / 2**20
-        failures.append(f"memory grew by {growth:,.0f} MiB from calm to calm")
+        failures.append(f"memory grew by {growth:,.0f} MiB between calm windows")
     return failures
 
 
 def _of_log(soak: Soak) -> list[str]:
     if soak.log_lines > LOG_LINES_A_SECOND_MOST * soak.seconds:
-        return [f"{soak.log_lines:,} lines in the log in {soak.seconds:,.0f} s"]
+        return [f"{soak.log_lines:,} log lines in {soak.seconds:,.0f} s"]
     return []
 
 
@@ -133,11 +134,11 @@ def _of_attacks(soak: Soak, attacks: Sequence[type[Attack]]) -> list[str]:
     failures = []
     for attack in attacks:
         if not soak.done_by(attack, "connections"):
-            failures.append(f"{attack.name}: did nothing")
+            failures.append(f"{attack.name}: opened no connection")
         elif attack.counters and not soak.answered_by(attack):
-            failures.append(f"{attack.name}: no limit answered ({' or '.join(attack.counters)})")
+            failures.append(f"{attack.name}: not stopped by {' or '.join(attack.counters)}")
         failures += [
-            f"{attack.name}: broke off: {problem}"
+            f"{attack.name}: stopped early: {problem}"
             for problem in {figures[attack.__name__]["problem"] for figures in soak.done}
             if problem is not None
         ]
