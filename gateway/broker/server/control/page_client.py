@@ -13,6 +13,7 @@ from typing import Final
 from gateway.broker.core.sessions.connection import Connection
 from gateway.broker.server.event_loop.channel import Channel
 from gateway.broker.server.event_loop.event_loop import EventLoop
+from gateway.broker.wire.codes import FIRST_ERROR
 from gateway.broker.wire.decoder import Decoder
 from gateway.broker.wire.encoder import encode
 from gateway.broker.wire.packets import (
@@ -32,7 +33,6 @@ VERSION: Final = 5
 PACKET_ID: Final = 1
 PACKET_BYTES_MAX: Final = 64 * 1024
 """Maximum length of a packet from the broker, which only sends acknowledgements with a reason."""
-_FIRST_ERROR: Final = 0x80
 
 Answer = Connack | Puback | Pubrec | Pubcomp | Disconnect
 
@@ -64,11 +64,11 @@ class PageClient(Channel):
         client_id = f"page-{secrets.token_hex(8)}"
         self._send(Connect(VERSION, client_id, True, 0, None, None, None))
         answer = await self._answer()
-        if answer is None or answer.reason_code >= _FIRST_ERROR:
+        if answer is None or answer.reason_code >= FIRST_ERROR:
             return answer
         self._send(Publish(topic, payload, qos, retain, False, PACKET_ID))
         answer = await self._answer()
-        if isinstance(answer, Pubrec) and answer.reason_code < _FIRST_ERROR:
+        if isinstance(answer, Pubrec) and answer.reason_code < FIRST_ERROR:
             released, matched = Pubrel(PACKET_ID), answer
             self._send(released)
             answer = await self._answer()
