@@ -15,7 +15,6 @@ from typing import Any, Final
 
 from api.alarms.alarm import Alarm
 from api.alarms.conditions.condition import Level
-from gateway.process.files.tables import Database
 
 logger = logging.getLogger(__name__)
 
@@ -23,6 +22,7 @@ CLEARED_MAX: Final = 1_000
 """Cleared alarms in the history, about 500 kB: a month of a gateway with 30 alarms a day."""
 VERSION: Final = 1
 """Version of the file's format (docs/formats/alarms.md)."""
+_TABLES: Final = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
 _COLUMNS: Final = {
     "number": int, "id": str, "subject": str, "level": int, "sentence": str, "fix": str,
     "since_ms": int, "changed_ms": int, "ended_ms": int, "cleared_ms": int,
@@ -134,10 +134,8 @@ class AlarmStore:
             connection.row_factory = sqlite3.Row
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
-            database = Database(connection)
-            if "alarms" not in database.table_names():
-                database.create_table("alarms", _COLUMNS, pk="number")
-                connection.execute(f"PRAGMA user_version = {VERSION}")
+            if not connection.execute(_TABLES, ("alarms",)).fetchone():
+                _create_table(connection)
             elif connection.execute("PRAGMA user_version").fetchone()[0] != VERSION:
                 raise sqlite3.DatabaseError("another version wrote it")
             rows = connection.execute("SELECT * FROM alarms WHERE cleared_ms IS NULL").fetchall()
@@ -152,6 +150,14 @@ class AlarmStore:
         if self.problem is None:
             logger.warning("alarms are not written to %s: %s", self._path, error)
         self.problem = f"alarms are not written: {error}"
+
+
+def _create_table(connection: sqlite3.Connection) -> None:
+    # Only here, because sqlite-utils takes 3 MB of memory.
+    from gateway.process.files.tables import Database  # noqa: PLC0415
+
+    Database(connection).create_table("alarms", _COLUMNS, pk="number")
+    connection.execute(f"PRAGMA user_version = {VERSION}")
 
 
 def _set_aside(path: Path, error: sqlite3.DatabaseError) -> None:

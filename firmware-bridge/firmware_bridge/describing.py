@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from importlib.metadata import version
 
 from firmware_bridge.mqtt.announcer import Announcer
 from firmware_bridge.mqtt.discovery import DescribedPort, config_of, config_of_gateway
@@ -11,6 +10,7 @@ from firmware_bridge.readings.seen import Seen, SeenDevice, SeenValue
 from firmware_bridge.serial.settings import PortSettings
 from firmware_bridge.settings import BridgeSettings
 from gateway.process.control.discovery_topics import STATUS, topic_for
+from gateway.process.version import installed_version
 
 _METERS = ("dsmr", "d0", "sml", "teleinfo", "dlms", "mbus")
 _MODELS = {
@@ -56,7 +56,7 @@ class _Descriptions:
     def __init__(self, settings: BridgeSettings, prefix: str) -> None:
         self._settings = settings
         self._prefix = prefix
-        self._version = version("oncegate")
+        self._version = installed_version()
         self._ports: dict[str, DescribedPort] = {}
         self._latest: dict[str, tuple[SeenDevice, bytes | None]] = {}
 

@@ -1,6 +1,5 @@
 """Messages that name the right section for a key that is written in the wrong section."""
 
-import difflib
 from collections.abc import Iterator, Mapping
 from typing import Any, get_args, get_origin
 
@@ -42,6 +41,8 @@ def near_miss_of(key: str, protocols: Protocols) -> str | None:
 
     Return None if no key is similar enough.
     """
+    import difflib  # noqa: PLC0415 - only for an error message
+
     tables = dict(_tables(protocols))
     every = sorted({each for keys in tables.values() for each in keys})
     for near in difflib.get_close_matches(key, every, n=1, cutoff=_LIKENESS):

@@ -7,7 +7,6 @@
 Each key's annotation describes the values that the key allows.
 """
 
-import difflib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -119,6 +118,8 @@ def suggestion(
     names = sorted(known)
     if elsewhere is not None and (home := section_of(unknown, elsewhere)) is not None:
         return home
+    import difflib  # noqa: PLC0415 - only for an error message
+
     nearest = difflib.get_close_matches(unknown, names, n=1, cutoff=likeness)
     if nearest:
         return f'did you mean "{nearest[0]}"?'

@@ -5,7 +5,6 @@ looked up in `devices/` next to the configuration file, and then in the package.
 device, add a file of the same form to `devices/`.
 """
 
-import difflib
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -89,6 +88,8 @@ def _read(name: str) -> dict[str, Any]:
         path = folder / f"{name}.toml"
         if path.is_file():
             return _checked(path)
+    import difflib  # noqa: PLC0415 - only for an error message
+
     near = difflib.get_close_matches(name, names_known(), n=3, cutoff=0.4)
     likely = f"; did you mean {', '.join(near)}?" if near else ""
     raise refusal(

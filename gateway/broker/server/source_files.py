@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from gateway.broker.access.tokens.fetching import NotFetched
-from gateway.broker.access.tokens.provider_keys import from_file
 from gateway.configuration import Configuration
 
 SourceFiles = Mapping[str, frozenset[str]]
@@ -43,6 +41,10 @@ def takes_keys_away(before: SourceFiles, after: SourceFiles) -> bool:
 def _keys_in(path: Path | None) -> frozenset[str]:
     if path is None:
         return frozenset()
+    # Only a broker that accepts tokens loads Python's HTTP client, which takes 1 MB of memory.
+    from gateway.broker.access.tokens.fetching import NotFetched  # noqa: PLC0415
+    from gateway.broker.access.tokens.provider_keys import from_file  # noqa: PLC0415
+
     try:
         keys = from_file(path)()
     except NotFetched:

@@ -4,7 +4,6 @@ import asyncio
 import logging
 import re
 from collections.abc import Mapping
-from importlib.metadata import version
 
 from gateway.broker.access.authentication import Authenticator
 from gateway.broker.access.logins.checks import Checks
@@ -30,6 +29,7 @@ from gateway.broker.store.opening import Opened
 from gateway.broker.store.store import Store
 from gateway.configuration import Configuration, log_identity
 from gateway.process.files.disk_errors import line_of
+from gateway.process.version import installed_version
 
 logger = logging.getLogger(__name__)
 
@@ -171,7 +171,7 @@ def identity_of(configuration: Configuration, opened: Opened, boot: bytes) -> Id
     return Identity(
         log_identity(configuration),
         boot.hex(),
-        version("oncegate"),
+        installed_version(),
         opened.recovery.word,
         "; ".join(opened.damage) or None,
     )

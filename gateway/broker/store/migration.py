@@ -7,7 +7,6 @@ cut the next start repeats or completes the migration.
 
 import os
 import secrets
-import shutil
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -100,6 +99,8 @@ def _move_journal(connection: sqlite3.Connection, data_dir: Path, *, is_first: b
         # Created here before a power cut, or by a version that did not know the table.
         found = files[0].blobs(is_newest=False)
         return "drop" if found and found[0] == first[1] else "leave"
+    import shutil  # noqa: PLC0415 - rare, and large
+
     shutil.rmtree(moving, ignore_errors=True)
     moving.mkdir()
     number = 0

@@ -4,6 +4,8 @@ import subprocess
 from pathlib import Path
 from typing import Final
 
+from gateway.process.version import installed_version
+
 COMMIT: Final = "ONCEGATE_COMMIT"
 """Environment variable with the commit, for a build outside of a repository, as for a Debian
 package.
@@ -19,14 +21,12 @@ def version_text() -> str:
 
     The output contains the version, the commit, and how the core was built.
     """
-    from importlib.metadata import version
-
     from gateway.broker.server.host.compiled import COMPILED
 
     commit = commit_of(Path(__file__).resolve().parents[3])
     core = f"core: {'compiled' if COMPILED else 'plain Python'}"
     details = core if commit is None else f"commit {commit}, {core}"
-    return f"oncegate {version('oncegate')} ({details})"
+    return f"oncegate {installed_version()} ({details})"
 
 
 def commit_of(root: Path) -> str | None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
-from html import unescape
 
 from gateway.uploader.upload.redaction import shown_error
 
@@ -89,8 +88,10 @@ def sentence_and_kind_of(problem: BaseException) -> tuple[str, str]:
 
 
 def _first(pattern: re.Pattern[str], answer: str) -> str:
+    import html  # noqa: PLC0415 - only for an error message, and its table of entities is large
+
     match = pattern.search(answer)
-    return unescape(next(filter(None, match.groups()), "")) if match else ""
+    return html.unescape(next(filter(None, match.groups()), "")) if match else ""
 
 
 def _fix_of(status: str, code: str, message: str) -> str:

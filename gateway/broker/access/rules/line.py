@@ -3,7 +3,6 @@
 Every error in a line is raised as a `Mistake`, whose message contains the fix.
 """
 
-import difflib
 import re
 from collections.abc import Iterable, Mapping
 from itertools import islice
@@ -141,6 +140,8 @@ def nearest(word: str, known: Iterable[str], otherwise: str) -> str:
     """Return a suggestion for an unknown word: the closest known word, or `otherwise`."""
     if len(word) > _SHOWN_CHARACTERS_MAX:
         return otherwise
+    import difflib  # noqa: PLC0415 - only for an error message
+
     names = list(islice(known, _SUGGESTED_AMONG_MAX))
     found = difflib.get_close_matches(word, names, n=1, cutoff=0.6)
     return f'did you mean "{found[0]}"?' if found else otherwise
