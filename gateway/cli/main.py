@@ -32,6 +32,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """
     typed = sys.argv[1:] if arguments is None else list(arguments)
     apply_umask()
+    # pydantic would look for plugins in the metadata of all packages, at each start.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
     def prepare() -> int | Prepared:
         from gateway.cli.application import execute

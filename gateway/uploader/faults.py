@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import errno
 import logging
-import sqlite3
 import time
 
 from gateway.process.files import descriptors
@@ -48,7 +47,7 @@ class Fault:
             logger.info("%s works again", self._what)
         self.sentence = self.since_ms = None
 
-    def begin_with(self, problem: OSError | sqlite3.Error) -> None:
+    def begin_with(self, problem: OSError) -> None:
         """Set the error message from an exception."""
         self.begin(sentence_of(problem), kind_of(problem))
 
@@ -61,8 +60,6 @@ def sentence_of(problem: Exception) -> str:
         return f"{line_of(problem)}: free space or make the partition larger"
     if isinstance(problem, OSError) and problem.errno == errno.EROFS:
         return f"{line_of(problem)}: remount the partition writable, or replace the card"
-    if isinstance(problem, sqlite3.Error):
-        return f"the journal cannot be read: {problem}"
     return line_of(problem) or type(problem).__name__
 
 

@@ -42,10 +42,9 @@ async def serve(
     """Export and upload until `stop` is set. Then seal, upload and report the last events.
 
     `journal` reads batches of events from the journal. It is called in the thread of `serve`, and
-    can raise `OSError` and `sqlite3.Error`. `ready` is called when this process has locked the log.
-    `alive` is called after each step of the exporter, including failed steps, which are retried.
-    Raises `LogInUse` if another process has locked the log, and `OSError` if the data directory
-    cannot be used.
+    can raise `OSError`. `ready` is called when this process has locked the log. `alive` is called
+    after each step of the exporter, including failed steps, which are retried. Raises `LogInUse` if
+    another process has locked the log, and `OSError` if the data directory cannot be used.
     """
     make_folder(settings.data_dir)
     make_folder(settings.log_dir)

@@ -1,11 +1,14 @@
 """The entry point: the modules that it loads, and its end after an error."""
 
+import os
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import pytest
+
+from gateway.cli.main import run
 
 
 def test_help_loads_no_room(tmp_path: Path) -> None:
@@ -88,3 +91,14 @@ def run_with(step: str) -> subprocess.CompletedProcess[str]:
             timeout=60,
             cwd=directory,
         )
+
+
+def test_pydantic_looks_for_no_plugins_unless_a_person_wants_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for given, expected in ((None, "__all__"), ("other-plugin", "other-plugin")):
+        monkeypatch.delenv("PYDANTIC_DISABLE_PLUGINS", raising=False)
+        if given is not None:
+            monkeypatch.setenv("PYDANTIC_DISABLE_PLUGINS", given)
+        assert run(["--version"]) == 0
+        assert os.environ["PYDANTIC_DISABLE_PLUGINS"] == expected

@@ -96,7 +96,7 @@ class MemoryJournal:
     """
 
     blobs: list[bytes] = field(default_factory=list)
-    error: OSError | sqlite3.Error | None = None
+    error: OSError | None = None
 
     def __call__(self, after_sequence: int, bytes_max: int) -> list[bytes]:
         if self.error is not None:

@@ -3,7 +3,6 @@ from __future__ import annotations
 import errno
 import logging
 import os
-import sqlite3
 
 import pytest
 
@@ -49,7 +48,6 @@ def test_the_status_shows_the_latest_sentence_and_since_when_it_has_been_failing
             "free space or make the partition larger",
         ),
         (OSError(errno.EROFS, os.strerror(errno.EROFS)), "replace the card"),
-        (sqlite3.OperationalError("disk I/O error"), "the journal cannot be read: disk I/O error"),
         (OSError("odd"), "odd"),
         (OSError(), "OSError"),
     ],

@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import sqlite3
 import time
 from collections.abc import Callable
 
@@ -111,7 +110,7 @@ class Exporter:
                 self._on_step()
             try:
                 moved = await self._step()
-            except (OSError, sqlite3.Error) as problem:
+            except OSError as problem:
                 self._begin_again(problem)
                 # Immediately: on a disk that other programs fill, freed space is soon gone.
                 if not (is_full(problem) and self._reserve.give()):
@@ -129,7 +128,7 @@ class Exporter:
             while await self._step() and time.monotonic() < deadline:
                 pass
             await self._seal()
-        except (OSError, sqlite3.Error) as problem:
+        except OSError as problem:
             self._begin_again(problem)
 
     async def _step(self) -> bool:
@@ -279,7 +278,7 @@ class Exporter:
     def _seal_and_remember(self, writer: SegmentWriter) -> None:
         self._chain.advance(writer.seal(self._settings.log_dir / "sealed"))
 
-    def _begin_again(self, problem: OSError | sqlite3.Error) -> None:
+    def _begin_again(self, problem: OSError) -> None:
         self.fault.begin_with(problem)
         if self._writer is not None:
             # `Chain.load` removes a file that cannot be removed now.

@@ -24,7 +24,7 @@ Taken = TypeVar("Taken")
 Journal = Callable[[int, int], list[bytes]]
 """``journal(after_sequence, bytes_max)`` returns the encoded batches (blobs) with events after a
 sequence number, in order, until ``bytes_max`` bytes are reached. The result may include the
-preceding blob. Raises `OSError` or `sqlite3.Error` if the journal cannot be read."""
+preceding blob. Raises `OSError` if the journal cannot be read."""
 
 
 class JournalPages:
