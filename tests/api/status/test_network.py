@@ -56,7 +56,12 @@ def test_the_kernel_s_files_are_read(tmp_path: Path) -> None:
 def test_an_adapter_that_the_machine_lacks_is_reported(
     tmp_path: Path, named: str | None, missing: str | None
 ) -> None:
-    ethernet = {"address": "192.0.2.10/24", "gateway": None, "dns": [], "interface": named}
+    ethernet: dict[str, object] = {
+        "address": "192.0.2.10/24",
+        "gateway": None,
+        "dns": [],
+        "interface": named,
+    }
     shown = reader(tmp_path, {"network": {**SETTINGS, "ethernet": ethernet}}).read()
     assert shown is not None
     assert shown.missing_adapter == missing
