@@ -31,7 +31,10 @@ def inodes_of(process_ids: list[int]) -> set[str]:
     found: set[str] = set()
     for process_id in process_ids:
         for descriptor in Path(f"/proc/{process_id}/fd").iterdir():
-            target = os.readlink(descriptor)
+            try:
+                target = os.readlink(descriptor)
+            except FileNotFoundError:  # closed since it was listed
+                continue
             if target.startswith("socket:["):
                 found.add(target[8:-1])
     return found
