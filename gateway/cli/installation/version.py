@@ -1,10 +1,12 @@
-"""The version of this installation: version number, commit, and how the core was built."""
+"""The version of this installation: version number, commit, and how the core was built.
+
+hatch_build.py loads this file alone. The package cannot be imported then, so only functions import
+its modules.
+"""
 
 import subprocess
 from pathlib import Path
 from typing import Final
-
-from gateway.process.version import installed_version
 
 COMMIT: Final = "ONCEGATE_COMMIT"
 """Environment variable with the commit, for a build outside of a repository, as for a Debian
@@ -22,6 +24,7 @@ def version_text() -> str:
     The output contains the version, the commit, and how the core was built.
     """
     from gateway.broker.server.host.compiled import COMPILED
+    from gateway.process.version import installed_version
 
     commit = commit_of(Path(__file__).resolve().parents[3])
     core = f"core: {'compiled' if COMPILED else 'plain Python'}"

@@ -78,3 +78,11 @@ def built(sources: Path, folder: Path) -> Path:
     )
     (wheel,) = folder.glob("*.whl")
     return wheel
+
+
+def test_a_build_can_load_the_file_alone() -> None:
+    file = ROOT / "gateway" / "cli" / "installation" / "version.py"
+    program = f"import runpy; print(runpy.run_path({str(file)!r})['COMMIT'])"
+    # Without site-packages, as in the build of a wheel, the package cannot be imported.
+    alone = [sys.executable, "-I", "-S", "-c", program]
+    assert subprocess.check_output(alone, text=True, timeout=60).strip() == "ONCEGATE_COMMIT"
