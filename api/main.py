@@ -11,6 +11,7 @@ import contextlib
 import logging
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine
+from importlib.metadata import version
 from typing import Any, Final
 
 import uvicorn
@@ -68,7 +69,6 @@ from api.status.control_socket import ControlSocket
 from api.status.machine import read_machine
 from api.status.network import NetworkReader
 from api.status.observer import Observer
-from gateway.process.version import installed_version
 
 __all__ = ["CannotListen", "CertificateUnusable", "PortTaken", "create_app", "serve"]
 
@@ -119,7 +119,7 @@ def create_app(
 
     app = Application(
         title="Oncegate",
-        version=installed_version(),
+        version=version("oncegate"),
         summary="What the gateway does, and what operators do with it.",
         lifespan=lambda app: _running(app, settings, certificate),
         docs_url=None,

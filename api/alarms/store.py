@@ -22,7 +22,7 @@ CLEARED_MAX: Final = 1_000
 """Cleared alarms in the history, about 500 kB: a month of a gateway with 30 alarms a day."""
 VERSION: Final = 1
 """Version of the file's format (docs/formats/alarms.md)."""
-_TABLES: Final = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
+_HAS_TABLE: Final = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'alarms'"
 _COLUMNS: Final = {
     "number": int, "id": str, "subject": str, "level": int, "sentence": str, "fix": str,
     "since_ms": int, "changed_ms": int, "ended_ms": int, "cleared_ms": int,
@@ -134,7 +134,7 @@ class AlarmStore:
             connection.row_factory = sqlite3.Row
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = NORMAL")
-            if not connection.execute(_TABLES, ("alarms",)).fetchone():
+            if not connection.execute(_HAS_TABLE).fetchone():
                 _create_table(connection)
             elif connection.execute("PRAGMA user_version").fetchone()[0] != VERSION:
                 raise sqlite3.DatabaseError("another version wrote it")

@@ -110,8 +110,9 @@ class NetworkReader:
     def _missing(self, ethernet: EthernetSettings | None) -> str | None:
         """Return the adapter that was named for the fixed address, if it does not exist."""
         named = ethernet.interface if ethernet is not None else None
-        names = self._names()
-        return named if names and named not in names else None
+        if named is None or not self._interfaces.is_dir() or (self._interfaces / named).exists():
+            return None
+        return named
 
     def _names(self) -> list[str]:
         try:

@@ -104,7 +104,7 @@ def test_a_pure_room_states_why_it_exists(room: str) -> None:
 
 # Rooms of `gateway` that each part may import. Import contracts check indirect imports.
 ALLOWED = {
-    "api": {"process.control", "process.files", "process.tls_transport", "process.version"},
+    "api": {"process.control", "process.files", "process.tls_transport"},
     "cloud_jobs": set(),
     "firmware-bridge/firmware_bridge": {
         "broker.wire",

@@ -69,14 +69,16 @@ class Gateway:
         """Restart all services with a watchdog of a few seconds, and restart them without it
         afterwards."""
         units = self.machine.root / "etc/systemd/system"
-        seconds = {"oncegate-": WATCHDOG_SECONDS, "oncegate-upload": IDLE_WATCHDOG_SECONDS}
-        folders = [units / f"{name}.service.d" for name in seconds]
-        for folder, limit in zip(folders, seconds.values(), strict=True):
+        watchdogs = {
+            units / "oncegate-.service.d": WATCHDOG_SECONDS,
+            units / "oncegate-upload.service.d": IDLE_WATCHDOG_SECONDS,
+        }
+        for folder, seconds in watchdogs.items():
             folder.mkdir(parents=True)
-            (folder / "99-test.conf").write_text(f"[Service]\nWatchdogSec={limit}s\n")
+            (folder / "99-test.conf").write_text(f"[Service]\nWatchdogSec={seconds}s\n")
         self._start_again()
         yield
-        for folder in folders:
+        for folder in watchdogs:
             shutil.rmtree(folder)
         self._start_again()
 

@@ -23,13 +23,14 @@ def version_text() -> str:
 
     The output contains the version, the commit, and how the core was built.
     """
+    from importlib.metadata import version
+
     from gateway.broker.server.host.compiled import COMPILED
-    from gateway.process.version import installed_version
 
     commit = commit_of(Path(__file__).resolve().parents[3])
     core = f"core: {'compiled' if COMPILED else 'plain Python'}"
     details = core if commit is None else f"commit {commit}, {core}"
-    return f"oncegate {installed_version()} ({details})"
+    return f"oncegate {version('oncegate')} ({details})"
 
 
 def commit_of(root: Path) -> str | None:

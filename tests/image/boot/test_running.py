@@ -27,7 +27,7 @@ FRAME_SECONDS = 1.0
 MEASURED_SECONDS = 180.0
 SECTOR_BYTES = 512
 PSS_BYTES_MAX = 150e6
-"""The limit on the memory of all services. 122 MB were measured (image/README.md)."""
+"""The limit on the memory of all services. 150 MB were measured (image/README.md)."""
 WRITTEN_BYTES_PER_SECOND_MAX = 10e3
 
 
@@ -65,7 +65,7 @@ def test_the_four_services_share_their_memory_budget(running: Running) -> None:
     # The first start builds tables that later starts only load.
     running.machine.run("systemctl restart oncegate-broker oncegate-bridge")
     running.machine.wait_until_healthy()
-    # Until then, the process that checked the bridge's password is there too.
+    # The process that checked the bridge's password ends after this time.
     time.sleep(IDLE_SECONDS_MAX + 10)
     kilobytes = {
         service: sum(
