@@ -29,12 +29,12 @@ class Application(FastAPI):
     stop: asyncio.Event
     """Event that stops the server when it is set."""
     fault: BaseException | None = None
-    """Exception because of which a background task has ended, or None."""
+    """Exception that ended a background task, or None."""
 
     def note_end(self, task: "asyncio.Task[None]") -> None:
         """Stop the server if a background task has ended without being cancelled.
 
-        The reason is stored in the attribute `fault`.
+        The exception that ended the task is stored in the attribute `fault`.
         """
         if not task.cancelled():
             self.fault = task.exception() or RuntimeError(f"{task.get_coro()} has ended")

@@ -1,9 +1,9 @@
 """Parsing of forms from browsers, with limits on size and time. Forms from other sites are refused.
 
 A form is accepted only if its ``Origin`` header names this page, and if the form contains the token
-that this page has put into it. The cookie's ``SameSite`` attribute also protects against forms from
-other sites. Each of these measures would be enough, but an old browser, a proxy or a bug can
-disable one of them.
+that this page has put into it. The ``SameSite`` attribute of the login cookie also protects against
+forms from other sites. Each of these measures would be enough, but an old browser, a proxy or a bug
+can disable one of them.
 """
 
 import asyncio
@@ -20,7 +20,10 @@ _TYPE = "application/x-www-form-urlencoded"
 
 
 class FormRefused(Exception):
-    """Error for a form that is rejected. The message is a sentence for the person who sent it."""
+    """Error that is raised if a form is rejected.
+
+    The message is a sentence for the person who sent the form.
+    """
 
     def __init__(self, reason: str, status_code: int) -> None:
         super().__init__(reason)
@@ -29,6 +32,8 @@ class FormRefused(Exception):
 
 async def form_of(request: Request, hosts: Collection[str]) -> Mapping[str, str]:
     """Read a form that was sent from one of our own pages.
+
+    `hosts` are additional host names of this server.
 
     Raises:
         FormRefused: another site's page sent the form, or the form is too long, invalid or slow.
@@ -90,6 +95,8 @@ def local_path_of(wanted: str) -> str:
 
 def refuse_foreign(request: Request, hosts: Collection[str]) -> None:
     """Reject a request that a browser sends from a page of another site.
+
+    `hosts` are additional host names of this server.
 
     Raises:
         FormRefused: the request comes from another site.

@@ -199,10 +199,10 @@ ACTIONS_WAITING_MAX: Final = 8
 USERS_PER_REQUEST_MAX: Final = 200
 USERS_PER_PAGE: Final = 100
 
-# A cookie or token that is looked up: ours have less than 50 characters.
+# Characters of a cookie or token that is looked up: ours have fewer than 50.
 SECRET_CHARACTERS_MAX: Final = 128
 
-# A token's name, as its file has it.
+# Characters of a token's name: the limit of the token file.
 TOKEN_NAME_CHARACTERS_MAX: Final = 64
 
 # How long a removed token remains valid, at most.
@@ -247,8 +247,8 @@ SENSOR_NAME_CHARACTERS_MAX: Final = 64
 # Settings of a sensor's protocol, as lines of TOML: 120 registers of a Modbus device.
 SENSOR_SETTINGS_CHARACTERS_MAX: Final = 16_384
 
-# A backup that is downloaded: it is in memory once. That of a gateway with a thousand users has
-# 200 kB. Its command takes a second on a Raspberry Pi.
+# Size of a backup that is downloaded (the whole backup is held in memory), and time to create it. A
+# backup of a gateway with a thousand users has 200 kB and takes a second on a Raspberry Pi.
 BACKUP_BYTES_MAX: Final = 16_777_216
 BACKUP_SECONDS_MAX: Final = 30.0
 
@@ -262,8 +262,8 @@ NETWORK_ITEMS_MAX: Final = 16
 # Network interfaces that are shown: a Raspberry Pi has two, and adapters on USB.
 INTERFACES_MAX: Final = 64
 
-# The time in which a change of the network has to be kept, as the SD card's system has it.
+# Time after which a network change is undone unless it is kept: the value of the SD card's system.
 NETWORK_TRIAL_SECONDS: Final = 300.0
 
-# Characters of a bundle's address, as the SD card's system has it.
+# Characters of the address of an update bundle: the limit of the SD card's system.
 BUNDLE_ADDRESS_CHARACTERS_MAX: Final = 2000

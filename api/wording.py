@@ -98,7 +98,7 @@ def sentence_of(text: str) -> str:
 
 
 def marked_of(text: str) -> Markup:
-    """Convert a text of this program to escaped HTML. Words in backquotes become code elements."""
+    """Convert a message to escaped HTML. Words in backquotes become code elements."""
     parts = text.split("`")
     return Markup("").join(
         Markup("<code>{}</code>").format(part) if index % 2 else part
@@ -282,7 +282,7 @@ def address_of(listener: Listener) -> str:
 
 
 def start_of(device: Device) -> str:
-    """Format a device's start count as ``start 3``, or as ``start 3 (numbers reused, start 2)``.
+    """Format how often a device has started: ``start 3`` or ``start 3 (numbers reused, start 2)``.
 
     The second form is used if the board has repeated the sequence numbers of an earlier start.
     """

@@ -1,4 +1,4 @@
-"""Jobs that load uploaded session logs into tables, with each event once, and find losses.
+"""Jobs that load uploaded session logs into tables, store each event once, and find losses.
 
 This package runs in the cloud (or on a laptop), not on the gateway. It reads two file formats of
 the gateway (docs/formats/session-log.md and docs/formats/readings.md). It shares no code with the

@@ -27,11 +27,11 @@ _CONFLICT: Final = "[DELTA_CONCURRENT"
 
 
 class IngestError(RuntimeError):
-    """Error that stops the run. The message states the cause, and ends with the fix."""
+    """Error that stops a run of the job. The message states the cause, and ends with the fix."""
 
 
 class ConflictError(IngestError):
-    """Error for a commit conflict outside Spark: another writer has committed the same version."""
+    """Error that is raised if another writer has already committed the same table version."""
 
 
 def is_conflict(failure: Exception) -> bool:
@@ -40,7 +40,10 @@ def is_conflict(failure: Exception) -> bool:
 
 
 class KeysFileError(IngestError):
-    """Error for an invalid keys file (`--keys`). The message names the line and the fix."""
+    """Error that is raised if the keys file (`--keys`) is invalid.
+
+    The message names the line and the fix.
+    """
 
 
 class TablesBusyError(IngestError):
@@ -72,7 +75,7 @@ _WITHOUT_FILE_SYSTEM: Final = ("No FileSystem for scheme", "FileSystem not found
 
 
 def jars_hint(failure: Exception) -> str:
-    """If a failure was caused by missing jars for a URL scheme, return a hint on how to add them.
+    """Return a hint on how to add jars, if a failure was caused by missing jars for a URL scheme.
 
     For any other failure, return an empty string.
     """

@@ -112,7 +112,7 @@ GAPS_SHOWN_MAX: Final = 200
 """Gaps listed in a report; the report counts all of them."""
 
 BOARDS_SHOWN_MAX: Final = 200
-"""Boards listed in a report because they used numbers of an earlier start again."""
+"""Boards listed in a report because they reused sequence numbers after a restart."""
 
 GATEWAYS_SHOWN_MAX: Final = 200
 """Gateways listed in a report; the report counts all of them."""

@@ -48,7 +48,7 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class RepeatedStart:
-    """A board that reused the sequence numbers of an earlier start, and how often this happened."""
+    """A board that reused sequence numbers after a restart, and how often this happened."""
 
     gateway: str
     device: str

@@ -30,7 +30,7 @@ from cloud_jobs.tables.sql import Queryable
 
 
 def report_of(tables: Tables, settings: IngestSettings, run: Run, *, began: float) -> IngestReport:
-    """Return the report of a run. `began` is its start in seconds of the monotonic clock."""
+    """Return the report of a run. `began` is the monotonic time of the run's start, in seconds."""
     is_small = is_small_run(run)
     with small_effort(tables.spark, is_small=is_small):
         memory = None if run.known is None else run.known.load()
@@ -151,7 +151,7 @@ def _query_held(tables: Tables, run: Run, memory: InMemory) -> _Found:
 def _found_in(
     memory: InMemory, tables: Queryable, refused: _Refused, starts: list[RepeatedStart]
 ) -> _Found:
-    """Query the tables in `memory`. Return the results, completed with `refused` and `starts`."""
+    """Run the report's queries on `memory`. Add `refused` and `starts` to the results."""
     gaps = _gaps(memory, lambda torn: memory.add("events", _truncations_of(tables, torn)))
     gateways = _gateways(memory, tables)
     return _Found(gaps, gateways, _segments_count(memory), refused, starts)
@@ -237,7 +237,7 @@ def _gaps(
 
 
 def _gaps_with(asked: Queryable, torn: list[str]) -> tuple[list[Gap], int]:
-    """Return the same as `_gaps`, with explanations only for the gateways in `torn`."""
+    """Return gaps as `_gaps` does, but explain only those of the gateways in `torn`."""
     truncations = _TRUNCATIONS if torn else _NO_TRUNCATIONS
     found = asked.query(
         f"SELECT {', '.join(GAP_COLUMNS)}, count(*) OVER () AS number "

@@ -73,7 +73,7 @@ KINDS: Final = {
 """All kinds by identifier. A test fails if a condition has an identifier that is missing here."""
 
 UNKNOWN: Final = Kind("Condition of another version")
-"""Kind of an alarm whose identifier only a broker of another version knows."""
+"""Kind of an alarm whose identifier is missing in `KINDS`, such as one from another version."""
 
 
 def kind_of(id: str) -> Kind:

@@ -10,14 +10,14 @@ from typing import Final
 from api.alarms.alarm import Alarm
 
 SUBJECTS_MAX: Final = (8, 2, 1)
-"""Limits on the alarms listed in the payload of one kind, the most important first.
+"""Numbers of alarms that a payload lists at most, tried in this order.
 
-The first limit is used, and the next lower one if all payloads together are too long. `count`
-always includes all alarms.
+If all payloads together are too long with one number, the next one is tried. The payload's field
+`count` always includes all alarms.
 """
 SENTENCE_CHARACTERS_MAX: Final = 300
 BYTES_MAX: Final = 60 * 1024
-"""Bytes of all payloads together; the broker accepts 64 KiB."""
+"""Bytes of all payloads together, at most; the broker accepts 64 KiB."""
 
 
 def payloads_of(alarms: Sequence[Alarm], kinds: Iterable[str]) -> dict[str, object]:

@@ -1,8 +1,8 @@
 """Alarms on disk: the active alarms, which survive a restart, and a history of cleared alarms.
 
-The file is only a convenience. Audits use the session log, which records what happened to each
-message. If the file cannot be read, it is renamed, and a new empty file is created. The file is
-written only when an alarm changes.
+The SQLite file with the alarms is only a convenience. Audits use the session log, which records
+what happened to each message. If the file cannot be read, it is renamed, and a new empty file is
+created. The file is written only when an alarm changes.
 """
 
 import logging
@@ -153,7 +153,7 @@ class AlarmStore:
 
 
 def _create_table(connection: sqlite3.Connection) -> None:
-    # Only here, because sqlite-utils takes 3 MB of memory.
+    # Imported here, because sqlite-utils takes 3 MB of memory.
     from gateway.process.files.tables import Database  # noqa: PLC0415
 
     Database(connection).create_table("alarms", _COLUMNS, pk="number")

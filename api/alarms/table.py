@@ -20,18 +20,21 @@ from api.alarms.conditions.condition import Condition
 from api.alarms.kinds import kind_of
 
 CLEAR_SECONDS: Final = 60.0
-"""Seconds without the condition before an alarm ends; a loose contact flickers faster."""
+"""Seconds for which a condition must be absent before its alarm ends.
+
+A condition caused by a loose contact returns sooner.
+"""
 ALARMS_MAX: Final = 200
 """Active alarms, at most; 200 take about 100 kB.
 
-If a gateway has more, they have one cause, which is among the first alarms.
+If there are more, they share one cause, which is among the first alarms.
 """
 
 
 class AlarmTable:
     """The active alarms, each identified by its kind and its subject.
 
-    Where a method has a parameter `now`, this is a monotonic time in seconds.
+    The parameter `now` of the methods is a monotonic time in seconds.
     """
 
     def __init__(self, alarms: Iterable[Alarm] = ()) -> None:

@@ -41,7 +41,7 @@ STARTING_SECONDS: Final = {
     "broker_state": 60.0,
     "program_absent": 60.0,
 }
-"""Seconds that a condition must last before it counts, if it is normal while a gateway starts."""
+"""Seconds that a condition must last before it raises an alarm, because it is normal at startup."""
 
 
 _ALWAYS_KNOWN: Final = frozenset({"broker_down", "temperature", "under_voltage"})
@@ -122,7 +122,8 @@ class AlarmWatch:
     ) -> list[tuple[int, Alarm]]:
         """Return at most `limit` cleared alarms with their row numbers, the latest first.
 
-        If `before` is given, only alarms with lower row numbers are returned.
+        If `before` is given, only alarms with lower row numbers are returned. If `level` is given,
+        only alarms of this level are returned.
         """
         return await asyncio.to_thread(self._store.cleared, before=before, limit=limit, level=level)
 

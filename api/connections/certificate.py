@@ -70,10 +70,10 @@ class ServedCertificate:
         )
 
     def check(self, now: float) -> None:
-        """Check whether the files have changed. If the daily warning is due, log it.
+        """Reload the certificate files if they have changed. Log the daily warning if it is due.
 
-        Changed files are loaded only after they have stopped changing, because a copy could still
-        be in progress.
+        Changed files are loaded only after they have stopped changing, because a program could
+        still be writing them.
         """
         if now < self._due:
             return

@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 class CertificateUnusable(Exception):
-    """Error for a certificate that cannot be used.
+    """Error that is raised if a certificate cannot be used.
 
     The message names the file, the problem and the fix.
     """
@@ -23,9 +23,9 @@ class UsableCertificate:
 
     context: ssl.SSLContext
     warning_at: Callable[[float], str | None]
-    """Return a sentence if the certificate expires soon or has expired, or None.
+    """Function that returns a sentence if the certificate expires soon or has expired, else None.
 
-    The argument is the present time in seconds since 1970.
+    Its argument is the present time in seconds since 1970.
     """
     subject: str
     not_after: float

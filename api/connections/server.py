@@ -1,9 +1,10 @@
-"""Uvicorn without signal handlers, and with limits on the time and memory of each connection.
+"""A uvicorn server without signal handlers, which limits each connection's time and memory.
 
 A connection is closed if the client does not send the headers of a request within
 ``HEAD_SECONDS_MAX``, or does not read the response within ``CONNECTION_SECONDS_MAX``. At most
-``REQUEST_HEAD_BYTES_MAX`` are buffered per connection. Uvicorn itself does not have these limits.
-If there are too many connections, the module ``visitors`` decides which connection is closed.
+``REQUEST_HEAD_BYTES_MAX`` bytes of a request's headers are buffered per connection. Uvicorn itself
+does not have these limits. If there are too many connections, the module ``visitors`` decides which
+connection is closed.
 """
 
 import asyncio
@@ -54,8 +55,8 @@ class Server(uvicorn.Server):
         self._on_started()
 
     async def main_loop(self) -> None:
-        # Uvicorn checks ten times a second whether to stop. Here an event stops the server, and
-        # only the Date header needs a tick: every tenth of uvicorn's, so tick number 0.
+        # Uvicorn checks ten times a second whether to stop. Here an event stops the server. A tick
+        # is needed only for the Date header, which uvicorn updates at ticks 0, 10, 20 and so on.
         while not self._stop.is_set() and not await self.on_tick(0):
             if self._on_second is not None:
                 self._on_second()

@@ -1,4 +1,4 @@
-"""Limits on visitors' connections, and the choice of the connection to close at a limit.
+"""Limits on visitors' connections, and which connection is closed if a limit is reached.
 
 A visitor that sends complete requests is served even if others hold many idle connections. If a
 limit is reached, a new connection replaces an old one: the connection that has been waiting longest
@@ -97,9 +97,10 @@ def _make_room(places: dict[Visitor, _Place], candidates: list[Visitor], now: fl
 
 
 def _counted_as(host: str) -> tuple[str, bool]:
-    """Return the key under which an address is counted, and True for a loopback address.
+    """Return the key under which connections from an address are counted.
 
     The key of an IPv6 address is its /64 network. The key of an IPv4 address is the address itself.
+    The second result is True for a loopback address.
     """
     try:
         address = ipaddress.ip_address(host)

@@ -70,8 +70,8 @@ def chart_of(curve: Curve, name: str, *, now_ms: int, bins: int = _BINS_MAX) -> 
     """Return a chart of a curve, or None if there are no points to show.
 
     The chart covers the time span of the curve's ring. A ring is one resolution of the history,
-    such as the last hour. `name` is the name of the quantity, for screen readers. If there are too
-    many points to draw, neighbouring points are joined.
+    such as the last hour. `name` is the name of the quantity, for screen readers. If there are more
+    than about `bins` points, neighbouring points are joined.
     """
     ring = curve.ring
     end = now_ms // ring.step_ms

@@ -38,17 +38,17 @@ HEAD_BYTES: Final = _HEAD.size
 BODY_BYTES_MAX: Final = 40_000_000
 """Bytes of a chunk's body, at most.
 
-1,000 series of an hour in steps of 5 seconds have 23 MB before compression.
+An hour of 1,000 series in steps of 5 seconds has 23 MB before compression.
 """
 SERIES_PER_GROUP: Final = 64
 _GROUPS_MAX: Final = 1024
 _STEPS_MAX: Final = 4096
 GROUP_BYTES_MAX: Final = 16_000_000
-"""Bytes of an unpacked group, at most: a crafted file must not use more memory than our largest."""
+"""Bytes of an unpacked group, at most: a crafted file must not use more memory than a real one."""
 
 
 class Damaged(ValueError):
-    """Error for bytes that are not a valid chunk."""
+    """Error that is raised if bytes are not a valid chunk."""
 
 
 @dataclass(frozen=True)

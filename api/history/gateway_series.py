@@ -36,7 +36,7 @@ class _Moment:
 
 
 class GatewaySeries:
-    """Converts overviews (states of the gateway) to readings for the gateway's own series.
+    """Converter from overviews (states of the gateway) to readings of the gateway's own series.
 
     Rates are computed from the counters in two consecutive overviews.
     """

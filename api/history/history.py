@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 _Result = TypeVar("_Result")
 
 PENDING_STEPS_MAX: Final = 96
-"""Steps kept while the files cannot be written: 96 minutes of the day, a day of the month."""
+"""Steps kept while the files cannot be written: 96 minutes of the day, a day of the month ring."""
 
 _FORGOTTEN_TOGETHER: Final = 36
 """Steps of the hour that are removed together, because each removal copies arrays."""
@@ -75,7 +75,7 @@ class _Series:
             self.tracks[ring.name].put(summary.point())
 
     def forget_from(self, ring: Ring, step: int) -> None:
-        """Remove a ring's points from `step` on, because the clock was wrong at that time."""
+        """Remove a ring's points from `step` on, which were recorded with a wrong clock."""
         self.tracks[ring.name].forget_from(step)
         summary = self.summaries.get(ring.name)
         if summary is not None and summary.step >= step:
@@ -279,8 +279,8 @@ class History:
             self.damage = f"The history was damaged, and {kept}."
 
     def _latest_hours(self) -> Iterator[tuple[str, str, list[Point]]]:
-        """Yield the name and unit of each series on disk, and its points in the latest hour. After
-        a power cut, the points come from the day ring and are a minute apart."""
+        """Yield the name, the unit and the points of the latest hour of each series on disk.
+        After a power cut, these points come from the day ring and are a minute apart."""
         for ring in (HOUR, DAY):
             every = ring.step_seconds // HOUR.step_seconds
             if ring.name in self._files:

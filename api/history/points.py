@@ -23,7 +23,7 @@ class Point(NamedTuple):
 
 @dataclass(slots=True)
 class Summary:
-    """Combines the readings of one time step into a point."""
+    """Accumulator that combines the readings of one time step into a point."""
 
     step: int
     count: int = 0
@@ -76,7 +76,7 @@ class Track:
             column.append(value)
 
     def forget_from(self, step: int) -> None:
-        """Remove the points from `step` on, because the clock was wrong when they were recorded."""
+        """Remove the points from `step` on, which were recorded with a wrong clock."""
         if self._steps and self._steps[-1] >= step:
             self._keep(0, bisect_left(self._steps, step))
 

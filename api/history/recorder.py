@@ -17,7 +17,7 @@ from gateway.process.control.messages import Refused
 logger = logging.getLogger(__name__)
 
 _LATE_SECONDS: Final = 1.5
-"""Seconds from the end of a step until the bridge has reported it: it reports once a second."""
+"""Seconds to wait after the end of a step, because the bridge reports only once a second."""
 
 
 async def until_reported() -> None:
@@ -49,7 +49,7 @@ class Recorder:
     async def record(self) -> None:
         """Query the gateway's state once, and record the result.
 
-        If the broker does not respond, nothing is recorded, and the curves get a gap.
+        If the broker does not respond, nothing is recorded, and the curves have a gap.
         """
         try:
             overview = await self._observer.overview()

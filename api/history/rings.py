@@ -17,7 +17,7 @@ class Ring:
     chunk_steps: int
     """Steps written to disk together; 0 if the ring is written only when the process stops."""
     file_steps: int = 0
-    """Steps in a file. Afterwards a new file begins, and the oldest file may be removed."""
+    """Steps in a file. When it is full, a new file begins, and the oldest file may be removed."""
     files_max: int = 0
     bytes_max: int = 0
     """Bytes of the ring on disk, at most. Beyond this limit the oldest file is removed."""

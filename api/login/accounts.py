@@ -26,7 +26,7 @@ _VERSIONS_DIFFER: Final = BrokerProblem(
 
 
 class TooManyLogins(Exception):
-    """Error for a login attempt that is rejected because too many passwords are being checked."""
+    """Error that is raised if a login is rejected because too many passwords are being checked."""
 
 
 _NOT_NOW: Final = BrokerProblem(
@@ -91,9 +91,8 @@ class Accounts:
     async def still_holds(self, login: Login, now: float) -> bool:
         """Return True if a login is still valid. The broker is queried at most every few seconds.
 
-        After a change of the password, the login is no longer valid. If the broker or its user
-        database does not respond, the login stays valid for the time being. The connections of MQTT
-        clients are treated in the same way.
+        A change of the user's password ends the login. If the broker or its user database does not
+        respond, the login stays valid for the time being, as do the connections of MQTT clients.
         """
         if now - login.confirmed < limits.LOGIN_CONFIRMED_SECONDS:
             return True

@@ -59,9 +59,9 @@ class Refusals:
 
 
 class NotLoggedIn(Exception):
-    """Error for a caller who must authenticate.
+    """Error that is raised if a caller must authenticate.
 
-    ``was_shown`` is True if the request contained a token, but the token is invalid.
+    ``was_shown`` is True if the request contained an invalid token.
     """
 
     def __init__(self, *, was_shown: bool) -> None:
@@ -70,14 +70,14 @@ class NotLoggedIn(Exception):
 
 
 class NotAllowed(Exception):
-    """Error for a caller whose role is not sufficient for the route."""
+    """Error that is raised if a caller's role is not sufficient for the route."""
 
     def __init__(self, caller: "Caller", least: Role) -> None:
         super().__init__(f"{caller.name} is {caller.role.word}; this is for {least.word}s")
 
 
 class ReadOnly(Exception):
-    """Error for an action that is not allowed, because no users are configured."""
+    """Error that is raised if an action is rejected because no users are configured."""
 
 
 @dataclass(frozen=True)

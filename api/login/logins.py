@@ -25,7 +25,7 @@ class Proof:
     """
 
     asked: str
-    """The user name that was typed; the source may have another name for the user."""
+    """The user name that was typed; the user database may have another name for the user."""
     address: str
     """The browser's address with its port, because a user query may depend on the address."""
     source: str

@@ -109,11 +109,11 @@ class Restarted(Reported):
     """Result of a restart of the gateway's programs, or of the machine."""
 
     requested: bool
-    """True: systemd carries it out now, and this page is away meanwhile."""
+    """Always true: systemd now executes the request. The page does not respond meanwhile."""
 
 
 class BackupDownload(Given):
-    """A backup that is about to be sent to an administrator."""
+    """Description of a backup that is about to be sent, for the event in the session log."""
 
     data: bool
     """True if the backup contains the gateway's data, not only its configuration."""

@@ -30,7 +30,7 @@ class Outbox(Reported):
     bytes_max: Count | None = None
     """Limit of the outbox: `outbox_max`."""
     full_by: str | None = None
-    """The limit because of which the outbox accepts no readings: bytes, age or disk."""
+    """The limit that was reached, so that the outbox accepts no readings: bytes, age or disk."""
     delivery_seconds: FiniteNumber | None = None
     """Mean time from a reading's last byte to the broker's PUBCOMP, in the latest 5 seconds.
 
@@ -129,7 +129,7 @@ class Port(FromSensors):
     left_out: dict[str, Count] = Field({})
     """Values of valid frames that were not published, by reason."""
     repeated_starts: Count | None = None
-    """Starts of boards that repeated the sequence numbers of an earlier start."""
+    """Number of times that a board restarted and repeated earlier sequence numbers."""
     overruns: Count | None = None
     """Number of times that bytes were lost before the bridge could read them."""
     line_errors: dict[str, Count] = Field({})

@@ -138,14 +138,14 @@ class Disk(Reported):
     total_bytes: Count
     free_bytes: Count
     free_min: Count
-    """Minimum of free bytes; if less is free, the broker accepts nothing new."""
+    """Number of free bytes below which the broker accepts nothing new."""
     full: bool
     """True if the broker accepts nothing new."""
     full_since_ms: Milliseconds | None
     waits: bool
     """True if received messages cannot be written and are therefore not acknowledged."""
     reserve: bool
-    """True if the reserved file exists that is used when the disk is full."""
+    """True if the reserve file exists, whose space is used when the disk is full."""
     removed: dict[str, Count]
     """Files removed for lack of space, by kind."""
 

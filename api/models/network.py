@@ -78,7 +78,7 @@ class Network(Reported):
 
 class ChangeNetwork(Given):
     hostname: _Text | None = None
-    """The new name: 1 to 63 of a-z, 0-9 and `-`; null: as it is."""
+    """The new name: 1 to 63 of a-z, 0-9 and `-`; null: unchanged."""
     wifi: Literal["keep", "join", "off"] = "keep"
     """`join` needs `wifi_ssid`; `off` forgets the wireless network."""
     wifi_ssid: _Text | None = None
@@ -109,4 +109,4 @@ class Requested(Reported):
     """Result of a request to the system on the SD card."""
 
     requested: bool
-    """True: the card's system carries it out now."""
+    """Always true: the card's system now executes the request."""

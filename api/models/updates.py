@@ -13,9 +13,9 @@ class InstallUpdate(Given):
     source: Annotated[str, Field(max_length=limits.BUNDLE_ADDRESS_CHARACTERS_MAX)]
     """The https:// address of a signed bundle (`.raucb`), which the card downloads."""
     own_password: Password
-    """The password of the administrator who does it."""
+    """The password of the administrator who installs the update."""
 
 
 class GoBack(Given):
     own_password: Password
-    """The password of the administrator who does it."""
+    """The password of the administrator who sends the request."""

@@ -13,14 +13,14 @@ from api.models.values import Count, Password, Reported
 class User(Reported):
     username: str
     in_password_file: bool
-    """False if a database, a token or a certificate authenticated the user, or it was removed."""
+    """False if a database, token or certificate authenticates the user, or the user was removed."""
     connections: Count
     sessions: Count
     queued_bytes: Count
     retained: Count
     """Number of retained messages that belong to the user."""
     role: str | None = None
-    """The role on the page by this user name; null if there is none, or only through a group."""
+    """Role on the page that is configured for this user name; null if none, or only by a group."""
 
 
 class UserPage(Reported):
@@ -94,7 +94,7 @@ class RemoveToken(Given):
 
 class TokenAdded(Reported):
     token: str
-    """The token, which is shown only once. The file has a hash of it."""
+    """The token, which is shown only once. The token file contains only its hash."""
 
 
 class TokenRemoved(Reported):

@@ -1,4 +1,4 @@
-"""The alarms page: active alarms with their fixes, and cleared alarms. Works without JavaScript."""
+"""The alarms page: active alarms with their fixes, and cleared alarms. It needs no JavaScript."""
 
 from typing import Annotated
 

@@ -33,7 +33,7 @@ async def clients(
     user: Annotated[str, Query(max_length=limits.USERNAME_BYTES_MAX)] = "",
     sort: Annotated[Sort, Query()] = Sort.CLIENT_ID,
 ) -> Response:
-    """List the sessions that match the filters. ``after`` is the end of the previous page."""
+    """List the sessions that match the filters. ``after`` is where the previous page ended."""
     observer = observer_of(request)
     wanted = Search(search=search.strip(), state=state, user=user.strip(), sort=sort)
     try:

@@ -1,4 +1,4 @@
-"""The log page: the newest events, filtered. Works without JavaScript."""
+"""The log page, which lists the newest matching events. It works without JavaScript."""
 
 from typing import Annotated
 from urllib.parse import urlencode

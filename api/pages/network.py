@@ -22,7 +22,7 @@ _SENT_AGAIN: Final = (
     "hostname", "wifi", "wifi_ssid", "wifi_country", "wifi_hidden",
     "ethernet", "ethernet_address", "ethernet_gateway", "ethernet_dns", "ethernet_interface",
 )  # fmt: skip
-"""Fields that a form with a mistake has again: all but passwords."""
+"""Fields that are filled in again if a submitted form has a mistake: all except passwords."""
 
 network_page = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 

@@ -37,7 +37,10 @@ _ROOM: Final = Path(__file__).parents[1]
 
 @dataclass(frozen=True)
 class Asset:
-    """A static file of the web pages. It is read only once. Its URL contains a digest."""
+    """A static file of the web pages, which is read only once.
+
+    Its URL contains a digest of its contents.
+    """
 
     media_type: str
     body: bytes

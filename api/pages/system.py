@@ -52,7 +52,7 @@ class NamedChart:
 @dataclass(frozen=True)
 class NamedCertificate:
     where: str
-    """The listener's address, or the page."""
+    """The address of the listener that uses the certificate, or `this page`."""
     certificate: Certificate
     level: Level
 

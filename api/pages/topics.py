@@ -1,4 +1,4 @@
-"""The page that shows topics as a tree. Works without JavaScript."""
+"""The page that shows topics as a tree. It works without JavaScript."""
 
 from typing import Annotated
 from urllib.parse import urlencode

@@ -1,9 +1,9 @@
 """`/metrics`: the gateway's metrics for Prometheus and OpenMetrics scrapers. Read-only.
 
-The values come from the same overview as those of the REST interface, and the same access rules
-apply. There are no series per client, topic or device. Metrics by reason have one series per
-reason, for at most `METRIC_REASONS_MAX` reasons. The number of all other series depends only on the
-configuration.
+The metrics are computed from the same overview (state of the gateway) as the REST interface's
+responses, and the same access rules apply. There are no series per client, topic or device. Metrics
+by reason have one series per reason, for at most `METRIC_REASONS_MAX` reasons. The number of all
+other series depends only on the configuration.
 """
 
 from collections import Counter
@@ -102,9 +102,9 @@ class _Collector:
 
 
 def _alarm_metrics(alarms: Sequence[Alarm]) -> "Metric":
-    """Return the number of active alarms by kind and level.
+    """Return a metric with the number of active alarms by kind and level.
 
-    The subject of an alarm is not a label, because there would be a series for each client.
+    It has no label for the subject of an alarm, because this would create a series per client.
     """
     counted = Counter((alarm.id, alarm.level.word) for alarm in alarms)
     values = [({"id": id, "level": level}, count) for (id, level), count in counted.items()]

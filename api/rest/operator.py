@@ -1,4 +1,4 @@
-"""Execution of operators' and administrators' actions by the broker.
+"""Sends the actions of operators and administrators to the broker, which executes them.
 
 Each action is sent once, over a separate connection to the broker's socket for operators. Actions
 are never repeated automatically. The broker logs who has requested an action, with the caller's

@@ -1,4 +1,4 @@
-"""Rejection of unknown query parameters. A mistyped filter must not be ignored silently."""
+"""Rejection of unknown query parameters, so that a mistyped filter is not silently ignored."""
 
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError

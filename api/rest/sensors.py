@@ -72,8 +72,8 @@ async def ports(request: Request) -> SensorPorts:
 async def begin(request: Request) -> Detection:
     """Detect the protocol on a port, or return the progress of a detection that is running there.
 
-    For operators. Some boards restart because the port is opened. Status 409 means that a
-    configured sensor uses the port.
+    For operators. Some boards restart when the port is opened. Status 409 means that a configured
+    sensor uses the port.
     """
     return await asked_of_bridge(
         request, "serial_detect", await given_in(request, DetectPort), Detection

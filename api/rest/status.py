@@ -4,7 +4,7 @@ The routes accept only GET and HEAD. ``conditional`` adds ETags, ``problems`` de
 errors, and ``admission`` controls access.
 
 ``/healthz`` reports that this process is running. It does not query other processes. ``/readyz``
-reports if the broker responds.
+reports whether the broker responds.
 """
 
 from typing import Annotated, Any, Final, Literal
@@ -32,7 +32,7 @@ _CLIENT_ID_DESCRIPTION: Final = "The client identifier, percent-encoded."
 
 
 class _ClientIdConvertor(Convertor[str]):
-    """URL convertor for client identifiers. It matches the rest of the path, with line feeds.
+    """URL convertor for client identifiers. It matches the rest of the path, including line feeds.
 
     Starlette's own convertor ``path`` stops at a line feed, which is allowed in a client
     identifier. With ``path``, a request for ``a`` followed by a line feed would show the session of

@@ -3,8 +3,8 @@
 The file contains the system slots, the last update, and the last provisioning. It also contains the
 texts about updates, so that the page and `oncegate-device status` show the same texts. ``read``
 returns the contents, or the reason why the file is unreadable. It returns None if this machine does
-not run from an SD card. The reader opens only this file and two counters of the kernel. It limits
-the size of what it reads, and does not follow symbolic links.
+not run from an SD card. The reader opens only this file and two counters of the kernel. It reads a
+limited number of bytes, and does not follow symbolic links.
 """
 
 import os
@@ -140,7 +140,7 @@ def _unread(why: str) -> CardReport:
 
 
 def bytes_of(file: Path) -> bytes:
-    """Read a file of at most CARD_BYTES_MAX.
+    """Read a file of at most CARD_BYTES_MAX bytes.
 
     Raises:
         OSError: the file is unreadable, or not a regular file.

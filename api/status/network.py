@@ -108,7 +108,7 @@ class NetworkReader:
                 )
 
     def _missing(self, ethernet: EthernetSettings | None) -> str | None:
-        """Return the adapter that was named for the fixed address, if it does not exist."""
+        """Return the adapter of the fixed address if this machine lacks it, otherwise None."""
         named = ethernet.interface if ethernet is not None else None
         if named is None or not self._interfaces.is_dir() or (self._interfaces / named).exists():
             return None

@@ -40,7 +40,7 @@ _Report = TypeVar("_Report", bound=Report)
 class Overview:
     """State of the whole gateway at one moment.
 
-    ``answered_at`` is a time of the monotonic clock.
+    ``answered_at`` is the monotonic time, in seconds, at which the broker responded.
     """
 
     broker: BrokerStatus

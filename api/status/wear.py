@@ -25,8 +25,8 @@ the cheapest cards have the cheapest flash.
 AMPLIFICATION: Final = 10
 """Bytes that a card writes internally for each byte written to it.
 
-A card rewrites a whole block of megabytes for a few kilobytes in its middle. A card that appends
-has a factor of 2, a poor card with scattered writes more than 10.
+A card rewrites a whole block of megabytes for a few kilobytes in its middle. The factor is 2 if all
+writes are appended, and more than 10 for scattered writes to a poor card.
 """
 YEARS_SHOWN_MAX: Final = 30.0
 """Longest life that is shown in years; beyond it, other causes end a card's life."""

@@ -51,7 +51,7 @@ def entries_of(events: DataFrame, places: DataFrame) -> DataFrame:
     """Return one row for each message that entered the queue of a session.
 
     There is also a row if the message was sent immediately, or was dropped because it did not fit
-    into the queue.
+    into the queue. `places` is the result of `queues.positions`.
     """
     columns = (*SESSION, "message", "sequence", "time")
     taken = places.where("use = 1").select(*columns)
@@ -65,7 +65,7 @@ def entries_of(events: DataFrame, places: DataFrame) -> DataFrame:
 
 
 def runs_of(releases: DataFrame, entries: DataFrame) -> tuple[DataFrame, DataFrame]:
-    """Split queue entries into those logged with their message's release, and those added later.
+    """Split queue entries into two groups: logged with their message's release, or added later.
 
     The new column `released_at` is the sequence number of the release. It is null for entries that
     were added later.
@@ -98,9 +98,9 @@ def _pattern() -> Column:
 def _in_force(changes: DataFrame, events: DataFrame) -> DataFrame:
     """Return the interval during which each subscription was in force.
 
-    The columns are `gateway`, `store`, `session`, `filter`, `sequence`, `until` and `granted`.
-    `sequence` is the number of the event that began the interval. `until` is the number of the
-    event that ended it.
+    `changes` contains the events `subscribed` and `unsubscribed`. The columns of the result are
+    `gateway`, `store`, `session`, `filter`, `sequence`, `until` and `granted`. `sequence` is the
+    number of the event that began the interval. `until` is the number of the event that ended it.
     """
     in_order = Window.partitionBy(*SESSION, "filter").orderBy("sequence")
     ends = events.where(is_event("session_ended")).groupBy(*SESSION)
@@ -116,7 +116,7 @@ def _in_force(changes: DataFrame, events: DataFrame) -> DataFrame:
 
 
 def matches_of(releases: DataFrame, events: DataFrame) -> DataFrame:
-    """Return one row for each release of a message and each matching subscription in force.
+    """Return one row for each pair of a released message and a matching subscription in force.
 
     The columns are those of `releases`, plus `session`, `granted`, `is_shared` and `subscribed_at`.
     """
@@ -188,7 +188,8 @@ def wrong_runs(
 def _missing(runs: DataFrame, matched: DataFrame, in_runs: DataFrame) -> DataFrame:
     """Find sessions that have no queue entry for a message that was released to subscribers.
 
-    Only persistent sessions with a matching subscription at QoS 1 or 2 are considered.
+    `runs` are the releases to check. Only persistent sessions with a matching subscription at QoS 1
+    or 2 are considered.
     """
     due = matched.where("NOT is_shared AND granted > 0 AND message_qos > 0")
     due = due.groupBy(*RUN, "session").agg(F.max("subscribed_at").alias("subscribed_at"))
@@ -210,8 +211,8 @@ def _missing(runs: DataFrame, matched: DataFrame, in_runs: DataFrame) -> DataFra
 def _uninvited(runs: DataFrame, matched: DataFrame, in_runs: DataFrame) -> DataFrame:
     """Find sessions that have too many queue entries for one release of a message.
 
-    A session can have one entry per matching shared subscription. It can have one more entry if any
-    ordinary subscription matches.
+    `runs` are the releases to check. A session can have one entry per matching shared subscription.
+    It can have one more entry if any ordinary subscription matches.
     """
     groups = F.count_distinct(F.when(F.col("is_shared"), F.col("filter")))
     ordinary = F.max(F.when(F.col("is_shared"), 0).otherwise(1))
@@ -241,10 +242,11 @@ def _sharers_leaving(events: DataFrame) -> DataFrame:
 
 
 def unexplained(late: DataFrame, events: DataFrame) -> DataFrame:
-    """Find queue entries that were added after their message's release, without a known reason.
+    """Find queue entries in `late` that were added after the release for no known reason.
 
-    There are two known reasons: the message is retained, or it was moved from another session that
-    had the same shared subscription and ended.
+    `late` contains all queue entries that were added after their message was released to its
+    subscribers. There are two known reasons: the message is retained, or it was moved from another
+    session that had the same shared subscription and ended.
     """
     kept = events.where(is_event("retained_set")).select(*STORE, "message").distinct()
     opened = events.where(is_event("session_opened")).select(*SESSION).distinct()

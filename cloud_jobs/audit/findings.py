@@ -15,7 +15,10 @@ from pyspark.sql import functions as F
 STORE: Final = ("gateway", "store")
 SESSION: Final = (*STORE, "session")
 WHOLE_ONLY: Final = "violation where whole"
-"""Verdict of a finding that a gap would explain completely: it is a violation or is removed."""
+"""Verdict of a finding that a gap in the log would explain completely.
+
+If the log has a gap between the two events, the finding is removed. Otherwise, it is a violation.
+"""
 
 FINDING: Final = (*STORE, "law", "verdict", "message", "session", "since", "sequence", "detail")
 """Columns of a finding. The finding proves a violation only if the log is complete from sequence
@@ -43,7 +46,7 @@ def finding(
 ) -> DataFrame:
     """Convert `rows` to findings of an audit check, with the columns of FINDING.
 
-    `law` is the name of the check, and `detail` describes the contradiction. A finding is a
+    `law` is the name of the check, and `detail` is the text of the finding. A finding is a
     violation only if the log is complete from the event `since` to the event of the row.
     """
     named = rows.withColumn("law", F.lit(law) if isinstance(law, str) else law)

@@ -63,7 +63,7 @@ def wrong_identifiers(used: DataFrame, events: DataFrame) -> DataFrame:
     """Find packet identifiers that were used in a wrong state.
 
     Return findings of the checks `held_once`, `duplicate`, `released_once`, `identifier`, `resent`
-    and `delivery`.
+    and `delivery`. `used` is the result of `uses_of`.
     """
     same = F.col("before").eqNullSafe(F.col("message"))
     is_taken = F.coalesce("state", F.lit("free")) != "free"

@@ -12,10 +12,10 @@ from cloud_jobs.audit.findings import SESSION, WHOLE_ONLY, finding, is_event
 
 
 def positions(events: DataFrame) -> DataFrame:
-    """Return the events that queue a message or start a delivery, with columns about the position.
+    """Return the events that queue a message or start a delivery.
 
-    `use` numbers the events at the same position in the queue, from 1. Other columns describe the
-    first event at the position.
+    The new column `use` numbers the events at the same position in the queue, from 1. Other new
+    columns describe the first event at the position.
     """
     rows = events.where(is_event("message_queued", "delivery_started"))
     in_turn = Window.partitionBy(*SESSION, "position").orderBy("sequence")
@@ -31,7 +31,8 @@ def positions(events: DataFrame) -> DataFrame:
 def wrong_positions(places: DataFrame) -> DataFrame:
     """Find queue positions that were used twice, out of order, or for two messages.
 
-    Return one finding of the audit check `delivery` for each of these positions.
+    Return one finding of the audit check `delivery` for each of these positions. `places` is the
+    result of `positions`.
     """
     is_start = is_event("delivery_started") & (F.col("first_event") == "message_queued")
     is_good = is_start & (F.col("use") == 2) & (F.col("message") == F.col("first_message"))
@@ -77,8 +78,9 @@ def _entered_before(entries: DataFrame) -> DataFrame:
 def waiting(places: DataFrame, events: DataFrame) -> DataFrame:
     """Select the queued messages that were neither sent nor removed.
 
-    `is_passed` is True if a message at a later position of the queue was sent. In this case,
-    `passed_at` is the sequence number of the event that started that delivery.
+    `places` is the result of `positions`. The new column `is_passed` is True if a message at a
+    later position of the queue was sent. In this case, `passed_at` is the sequence number of the
+    event that started the delivery of the later message.
     """
     starts = places.where(is_event("delivery_started"))
     furthest = starts.groupBy(*SESSION).agg(
@@ -106,7 +108,7 @@ def waiting(places: DataFrame, events: DataFrame) -> DataFrame:
 def overtaken(left: DataFrame) -> DataFrame:
     """Find messages that are still waiting in a queue although a later message has been sent.
 
-    Return the findings of the audit check `delivery`.
+    Return the findings of the audit check `delivery`. `left` is the result of `waiting`.
     """
     lost = left.where("is_passed").withColumn("since", F.col("sequence"))
     detail = F.concat(

@@ -131,9 +131,10 @@ def lacks_of(tables: Tables, events: DataFrame) -> DataFrame:
 def findings_of(
     events: DataFrame, lacks: DataFrame, keep: Callable[[DataFrame], DataFrame]
 ) -> DataFrame:
-    """Find all contradictions between events. Gaps in the log are not considered here.
+    """Find events that contradict each other, and deliveries whose end may be in a gap.
 
-    `keep` is a function that caches a data frame which several checks use, and returns it.
+    `lacks` contains the gaps in the log. The function `judged` decides later which findings are
+    violations. `keep` is a function that caches a data frame for several checks, and returns it.
     """
     used = keep(identifiers.uses_of(events))
     places = keep(queues.positions(events))
@@ -162,7 +163,7 @@ def findings_of(
 
 
 def still_open(used: DataFrame, left: DataFrame, events: DataFrame, lacks: DataFrame) -> DataFrame:
-    """Find messages whose delivery was not complete before the last gap in the log.
+    """Find messages whose delivery was not complete before the last gap in the log (`lacks`).
 
     The events that completed these deliveries may be missing, so the findings are inconclusive.
     """
@@ -188,9 +189,9 @@ def still_open(used: DataFrame, left: DataFrame, events: DataFrame, lacks: DataF
 
 
 def judged(found: DataFrame, lacks: DataFrame) -> DataFrame:
-    """Add a verdict to each finding: violation or inconclusive.
+    """Add a verdict to each finding (violation or inconclusive), and a finding for each gap.
 
-    A finding is inconclusive if the log has a gap between the two events of the finding.
+    A finding is inconclusive if a gap in the log (`lacks`) is between the finding's two events.
     """
     here = lacks.select(*(F.col(name).alias(f"of_{name}") for name in STORE), "at")
     between = (

@@ -1,8 +1,9 @@
 """Keys that were used to sign the ingested segments, and segments without a valid key.
 
-Ingestion refuses segments that are not signed with a valid key. The tables can still contain some,
-for two reasons. A key may have been withdrawn after segments that it signed were ingested. Or an
-unsigned segment may have arrived before an earlier, signed segment of the same gateway.
+Ingestion refuses segments that are not signed with a valid key. The tables can still contain such
+segments, for two reasons. A key may have been withdrawn after segments that it signed were
+ingested. Or an unsigned segment may have arrived before an earlier, signed segment of the same
+gateway.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The command `oncegate report`: write HTML pages from the gold tables, without Spark or Java."""
+"""The command `oncegate report`, which writes HTML pages from the gold tables without Spark."""

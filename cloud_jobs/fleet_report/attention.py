@@ -30,8 +30,8 @@ class Line:
 class Group:
     """All problems of one kind.
 
-    `count` is the number of all problems of this kind. `lines` does not contain all of them:
-    problems with sensors are limited to LINES_MAX.
+    `count` is the number of all problems of this kind. `lines` may contain fewer, because problems
+    with sensors are limited to LINES_MAX.
     """
 
     kind: str

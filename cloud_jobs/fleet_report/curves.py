@@ -67,9 +67,10 @@ class Span:
 
 
 def quarter_days_of(series: int) -> int:
-    """Return the number of days for which a gateway's page can show values by quarter hour.
+    """Return the number of days for which the gateways' pages show values by quarter hour.
 
-    A page has a limited number of points. If there are more series, fewer days can be shown.
+    `series` is the number of series on all pages together. All pages together have a limited number
+    of points. If there are more series, fewer days are shown.
     """
     fitting = QUARTER_POINTS_MAX // max(series * _QUARTERS_PER_DAY, 1)
     return max(1, min(fitting, QUARTER_DAYS_MAX))
@@ -123,9 +124,10 @@ class _Slots:
         return self._start + datetime.timedelta(seconds=self._table.seconds * slot)
 
     def range_of(self, gateway: str, keys: Sequence[_Key]) -> tuple[int, int]:
-        """Return the first time slot with a value in the series `keys`, and a slot count.
+        """Return the first time slot in which a series has a value, and the number of slots.
 
-        The count includes all slots from the first slot with a value to the last one.
+        `keys` names the series of the gateway. The number includes all slots from the first to the
+        last one in which one of these series has a value.
         """
         cells = self._cells.get(gateway, {})
         shown = [cell["slot"] for key in keys for cell in cells.get(key, ())]
@@ -136,7 +138,8 @@ class _Slots:
     def columns_of(self, gateway: str, key: _Key, first: int, count: int) -> dict[str, str]:
         """Return the values of a series as one comma-separated string for each column of the table.
 
-        Columns without values are omitted. Minimum and maximum are omitted if they equal the mean.
+        The string covers `count` time slots, beginning with the slot `first`. Columns without
+        values are omitted. Minimum and maximum are omitted if they equal the mean.
         """
         cells = self._cells.get(gateway, {}).get(key, [])
         found = {

@@ -1,4 +1,4 @@
-"""Data of the fleet's page, read from the gold tables with the `deltalake` library.
+"""Data for the fleet's page, read from the gold tables with the `deltalake` library.
 
 The query engine aggregates all rows. The size of the result therefore depends on the number of days
 and gateways shown, and not on the size of the tables.
@@ -265,7 +265,7 @@ def _count(tables: QueryEngine, sql: str) -> int:
 
 
 def _discarded(tables: QueryEngine, lost: str) -> int:
-    """Return the number of deliveries that were discarded because the receiving session ended."""
+    """Count the messages in the query `lost` that were discarded because their session ended."""
     sums = f"SELECT sum(messages) AS messages FROM ({lost}) l WHERE reason LIKE 'session %'"
     return _count(tables, f"SELECT coalesce(messages, 0) AS n FROM ({sums}) s")
 

@@ -42,9 +42,9 @@ def open_tables(root: str) -> OpenTables:
 
 @contextlib.contextmanager
 def explained(root: str) -> Iterator[None]:
-    """Raise a ReportError if the code in the `with` block cannot read the tables in `root`.
+    """Convert failures to read the tables, in the `with` block, to a ReportError.
 
-    Exceptions that have another cause are not converted.
+    Exceptions that have another cause are not converted. `root` is the location of the tables.
     """
     try:
         yield

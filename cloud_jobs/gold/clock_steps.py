@@ -3,8 +3,8 @@
 A gateway without a battery starts with a wrong time. When a time server responds, the clock is set
 to the right time in one or more steps. The error of an earlier event's time is the sum of the steps
 between the event and the first synchronised segment. If the clock loses its synchronisation later,
-the error is the sum of the steps since then. If events in between are missing, steps may be missing
-too, so the error is unknown.
+the error of a later event's time is the sum of the steps since then. If events between the two are
+missing, steps may be missing too, so the error is unknown.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Correction:
 
 
 def corrections_of(stretches: Iterable[Stretch], steps: Iterable[Step]) -> list[Correction]:
-    """Return the corrections for all unsynchronised segments of one broker start."""
+    """Return the corrections for all unsynchronised segments that one run of a broker wrote."""
     in_order = sorted(steps, key=lambda step: step.sequence)
     found: list[Correction] = []
     for run in _contiguous(stretches):
@@ -62,7 +62,7 @@ def corrections_of(stretches: Iterable[Stretch], steps: Iterable[Step]) -> list[
 
 
 def _contiguous(stretches: Iterable[Stretch]) -> Iterator[list[Stretch]]:
-    """Group the segments of one broker start. A new group begins wherever events are missing."""
+    """Group segments of one run of a broker. A new group begins wherever events are missing."""
     run: list[Stretch] = []
     for stretch in sorted(stretches, key=lambda one: (one.first, one.last)):
         if run and stretch.first > max(one.last for one in run[-2:]) + 1:

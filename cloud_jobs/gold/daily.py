@@ -25,7 +25,7 @@ _OFFLINE: Final = "offline_seconds"
 
 
 class Changes(NamedTuple):
-    """The new and the earlier events and clock corrections that a run of `oncegate gold` uses."""
+    """Events and clock corrections, new and earlier ones, that a run of `oncegate gold` uses."""
 
     first: int
     through: int

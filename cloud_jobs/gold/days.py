@@ -12,9 +12,9 @@ from cloud_jobs.limits import PERCENTILE_ACCURACY
 from cloud_jobs.tables.gold_schemas import GATEWAY_HEALTH, QOS2_DAILY
 
 _LOST: Final = ("network", "keep_alive", "protocol_error", "slow")
-"""Reasons of `session_closed` that neither the client nor an operator requested."""
+"""Reasons in the event `session_closed` if the connection was not ended on purpose."""
 EXPIRED: Final = "expired"
-"""Reason of `message_dropped` for a message that reached the expiry chosen by its publisher."""
+"""Reason in the event `message_dropped` if the expiry interval chosen by the publisher passed."""
 
 
 def _milliseconds(since: str | Column, until: str) -> Column:
@@ -39,8 +39,8 @@ def qos2_daily(messages: DataFrame, deliveries: DataFrame, published: DataFrame)
     Args:
         messages: rows of the table `qos2_messages` that began on the days to compute.
         deliveries: rows of the table `qos2_deliveries` that began on the days to compute.
-        published: messages published at QoS 2 with a delivery that was dropped before it entered a
-            queue, and so has no granted QoS. The columns are `gateway`, `store` and `message`.
+        published: messages published at QoS 2 that have a delivery without a granted QoS. Such a
+            delivery was dropped before it entered a queue (see `drops.published_at_qos2`).
     """
 
     def is_in(*states: str) -> Column:

@@ -54,7 +54,8 @@ def drops_of(events: DataFrame, written: DataFrame) -> DataFrame:
 def published_at_qos2(deliveries: DataFrame, written: DataFrame) -> DataFrame:
     """Return the messages that were published at QoS 2 and have a delivery without a granted QoS.
 
-    The columns are `gateway`, `store` and `message`.
+    A delivery has no granted QoS if it was dropped before it entered a queue. The columns are
+    `gateway`, `store` and `message`.
     """
     keys = as_values(deliveries.where("qos IS NULL").select(*_MESSAGE).distinct())
     if keys.isEmpty():

@@ -1,8 +1,9 @@
 """The number of seconds per day that each gateway was off.
 
-A gateway is off from the last event of one boot until its next boot. The seconds depend only on the
-table `boots`. If a gateway has new events, all of its days are computed again, because a boot that
-is ingested late can split an earlier interval. The result also has rows for days without events.
+Each row of the table `boots` describes a start of a gateway's broker, with the first and the last
+event before the next start. A gateway is off from the last event of one row to the first event of
+the next. If a gateway has new events, all of its days are computed again, because a start that is
+ingested late can split an earlier interval. The result also has rows for days without events.
 """
 
 from __future__ import annotations

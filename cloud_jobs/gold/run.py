@@ -82,8 +82,8 @@ def gold(
 ) -> dict[str, Any]:
     """Update the gold tables up to the last ingested batch. Return the result as JSON values.
 
-    `after_step` is called with the name of a step after its commit. Raises IngestError if there are
-    no ingested tables.
+    If `is_audited` is True, the messages are also audited. `after_step` is called with the name of
+    a step after its commit. Raises IngestError if there are no ingested tables.
     """
     silver, made = Tables(spark, root), gold_tables(spark, root)
     if not silver.has("batches"):

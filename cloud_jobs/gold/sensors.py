@@ -64,10 +64,10 @@ def on_moved_days(series_days: DataFrame, moved: DataFrame) -> DataFrame:
 
 
 def anchors(series_days: DataFrame) -> DataFrame:
-    """Return the last reading of each series and day in `series_days`, in the format of `placed`.
+    """Return the last reading of each series and day, as readings with corrected times.
 
-    A series' first reading on a later day is compared with this reading. The days in `series_days`
-    are not computed again.
+    A series' first reading on a later day is compared with this reading. `series_days` contains
+    rows of the table `sensor_days` that are not computed again.
     """
     nothing = F.lit(None)
     return series_days.select(
@@ -84,9 +84,9 @@ def quarters_of(readings: DataFrame, before: DataFrame) -> DataFrame:
     """Return rows of the table `sensor_quarters`, with the frame number of each row's last reading.
 
     Args:
-        readings: rows of `placed`, for whole days.
-        before: rows of `anchors`. The readings are compared with these rows, which are not counted
-            themselves.
+        readings: all readings of some days, with corrected times (see `readings.placed`).
+        before: the last readings of other days (see `anchors`). The first reading of each series is
+            compared with them. They are not counted themselves.
     """
     every = readings.withColumn("is_counted", F.lit(True)).unionByName(
         before.withColumn("is_counted", F.lit(False))
@@ -153,7 +153,7 @@ def _quarters(rows: DataFrame) -> DataFrame:
 
 
 def days_of(quarters: DataFrame) -> DataFrame:
-    """Aggregate rows of `quarters_of` to rows of the table `sensor_days`."""
+    """Aggregate quarter hours (the result of `quarters_of`) to rows of the table `sensor_days`."""
 
     def at_end(name: str) -> Column:
         return F.max_by(name, F.when(F.col(name).isNotNull(), F.col("begin"))).alias(name)

@@ -2,9 +2,9 @@
 
 The table `events` keeps the times that the gateways wrote, because a log that was changed later
 would not be evidence. Tables that are derived from `events` have corrected times where possible,
-and a column for the quality of the times. The first synchronised segment after a broker start may
-be uploaded late. The corrections for this broker start then change, and the derived rows are
-computed again.
+and a column for the quality of the times. After a broker has started, its first synchronised
+segment may be uploaded late. The corrections for the segments since the start then change, and the
+derived rows are computed again.
 """
 
 from __future__ import annotations
@@ -85,11 +85,12 @@ def worst_quality(quality: Column | str) -> Column:
 
 
 def merge_corrections(silver: Tables, made: Tables, first: int, through: int) -> None:
-    """Update the table `clock_corrections` for each broker start that is affected by a run.
+    """Update the table `clock_corrections` for new segments in the batches `first` to `through`.
 
-    A broker start is affected if the run ingested one of its unsynchronised segments. A broker
-    start with unknown corrections is affected if the run ingested any of its segments. Changed rows
-    get the batch number `through`. Repeating the call has no further effect.
+    A boot is the time between two starts of a broker. All corrections of a boot are computed again
+    if the batches contain one of its unsynchronised segments. If they were unknown, any new segment
+    of the boot is sufficient. Changed rows get the batch number `through`. Repeating the call has
+    no further effect.
     """
     # A resumed run must ignore batches ingested since it was interrupted. The next run processes
     # them.
@@ -176,9 +177,9 @@ def steps_of(events: DataFrame) -> DataFrame:
 
 
 def _start_corrections(table: pa.Table) -> pa.Table:
-    """Return the corrections for the segments of one broker start.
+    """Return the corrections for the segments that one run of a broker wrote.
 
-    The rows of `table` are the segments and the clock steps of this start.
+    The rows of `table` are these segments, and the clock steps during the run.
     """
     rows: list[dict[str, Any]] = table.to_pylist()
     stretches = [Stretch(r["segment_name"], r["first"], r["last"], r["clock"])

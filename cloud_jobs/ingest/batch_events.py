@@ -29,7 +29,8 @@ class Events:
     def commit(self) -> None:
         """Append the new events to the table `events`.
 
-        If no file of the batch overlaps another file, all events are new and no query is needed.
+        If the event numbers of the files do not overlap those of other files, all events are new
+        and no query is needed.
         """
         if not self.overlapping:
             # A column that is null in all rows is not written: readers take it for null.

@@ -85,7 +85,7 @@ class Records:
 
 @contextmanager
 def records_in(tables: Tables, batch: int, staged: Staged, parts: Split) -> Iterator[Records]:
-    """Yield the records of a batch, and release them after the block.
+    """Yield the records of a batch, and remove them from Spark's cache after the block.
 
     `staged` contains only the files of plain gateways. The records of all other gateways are
     derived from their events, which must be committed already.

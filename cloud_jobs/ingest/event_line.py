@@ -14,7 +14,7 @@ _OWN_FIELDS: Final = frozenset({"sequence", "time", "event"})
 
 
 class BadLineError(ValueError):
-    """Error for a line that is not a valid event.
+    """Error that is raised if a line is not a valid event.
 
     `reason` is the category of the error, and the message explains it.
     """

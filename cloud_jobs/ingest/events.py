@@ -55,9 +55,10 @@ def conflicting_events(candidates: DataFrame, events: DataFrame, ranges: Column)
 
 
 def ranges_of(files: Iterable[SignedFile]) -> Column:
-    """Return a filter that is true for every event of `files`, so that Delta can skip other files.
+    """Return a filter that is true for every event in the segments `files`.
 
-    The range of events of each file is reliable, because it was compared with the file's lines.
+    Delta uses the filter to skip data files with other events. The first and the last event number
+    of each segment are reliable, because they were compared with its lines.
     """
     ranges: dict[str, tuple[int, int]] = {}
     for file in files:
@@ -77,7 +78,7 @@ def ranges_of(files: Iterable[SignedFile]) -> Column:
 
 
 def overlapping(files: Sequence[SignedFile], ledger: Ledger) -> list[SignedFile]:
-    """Return the files whose range of events overlaps the range of another segment.
+    """Return the files whose range of event numbers overlaps that of another segment.
 
     The other segment is in the same batch, or was ingested by an earlier batch.
     """

@@ -1,6 +1,6 @@
-"""Computation of a segment file's SenML records, and of a summary of the file.
+"""Derives SenML records from the events of a segment file, and summarises the file.
 
-The worker that parses the file computes both as Arrow columns. The records have the columns of
+The worker that parses the file does both with Arrow columns. The records have the columns of
 RECORDS. They come from messages whose events are all in the file. The summary is called the
 outline, and is used by the driver. This module does not use Spark and has no side effects.
 """
@@ -140,7 +140,9 @@ def outlined(
 ) -> Outline | None:
     """Return the outline (summary) of SenML records.
 
-    Return None if a reading of a board occurs twice. Each message may occur only once in `records`.
+    `messages` are the numbers of the complete messages. Each of them may occur only once in
+    `records`. `halves` are the events of incomplete messages. Return None if a reading of a board
+    occurs twice.
     """
     good = records.filter(pc.is_null(records.column("wrong"))).select([*_FRAME, "name", "position"])
     is_numbered = reduce(pc.and_, (pc.is_valid(good.column(name)) for name in _FRAME))

@@ -71,8 +71,8 @@ def _quantity(topic: str | None) -> str | None:
 def _board_starts(records: pa.RecordBatch) -> pa.Int64Array:
     """For each record, return how many times its board had already used the same start number.
 
-    The value is null if the board uses the start number for the first time. The format is described
-    in docs/formats/readings.md.
+    A board counts its starts. If the board is flashed or replaced, it uses the same numbers again.
+    The value is null if it uses the number for the first time (docs/formats/readings.md).
     """
     again = pc.shift_right(records.column("senml_boot"), _BOOT_BITS)
     is_board = pc.starts_with(records.column("senml_device"), _BOARDS)

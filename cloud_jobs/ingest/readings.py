@@ -1,4 +1,4 @@
-"""Queries that ensure that each reading is stored only once in `sensor_readings`.
+"""Deduplication of readings, so that each reading is stored only once in `sensor_readings`.
 
 docs/formats/readings.md defines when two readings are the same.
 """
@@ -100,8 +100,8 @@ def any_stored(tables: Tables, found: Found, batch: int) -> bool:
 def _ranges_of(plain: Split) -> Iterator[Numbers]:
     """Yield the number of records, and the ranges of frame and message numbers, for each gateway.
 
-    The values come from the outlines (summaries) of the staged files. The function `_counted` gets
-    such values with a query.
+    The values come from the outlines (summaries) of the staged files of plain gateways. For other
+    gateways, `_counted` returns the same values by querying their records.
     """
     outlines: dict[str, list[Outline]] = {}
     for gateway, outline in plain.numbers:

@@ -44,7 +44,8 @@ def ingest_batches(
     *,
     is_alone: bool = False,
 ) -> Run:
-    """Ingest all batches, or stop between two batches if `is_stopping` returns True.
+    """Ingest all landed files, batch by batch. If `is_stopping` returns True, stop after a batch.
+
     `is_alone` is True if no other run can write to the tables."""
     pinned = NO_KEYS if settings.keys is None else load_keys(settings.keys)
     known = KnownRows(tables, is_alone=is_alone)
@@ -77,7 +78,7 @@ def ingest_batches(
 
 
 def _sums_before(tables: Tables, known: KnownRows) -> dict[str, int]:
-    """Return the sums over all earlier batches, and load the known rows at the same time."""
+    """Return the sums over all earlier batches. Load the rows of `known` at the same time."""
     with small_effort(tables.spark), side_by_side() as submit:
         sums = submit(sums_after, tables, 0)
         submit(known.load)

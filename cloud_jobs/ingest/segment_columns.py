@@ -70,7 +70,7 @@ def verify_in_columns(
 
 
 def columns_of(events: bytes, first: int) -> pa.RecordBatch | None:
-    """Parse lines together. Return None if they have to be parsed one by one.
+    """Parse the event lines of a segment together. Return None if this is not possible.
 
     `first` is the expected sequence number of the first line.
     """

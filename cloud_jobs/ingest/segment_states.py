@@ -29,7 +29,7 @@ class Ledger:
     """
 
     overlapped: frozenset[str]
-    """Paths of files whose range of events overlaps the range of an ingested segment."""
+    """Paths of files whose range of event numbers overlaps that of an ingested segment."""
     states: Mapping[str, str]
     """States of stored segments, by names that also occur in the batch."""
     owners: Mapping[str, str]

@@ -38,7 +38,7 @@ ELSEWHERE: Final = "the topic is not sensors/<its device>/<its quantity>"
 
 
 class RefusedPackError(ValueError):
-    """Error for a payload that is not SenML JSON, or does not match its topic.
+    """Error that is raised if a payload is not SenML JSON, or does not match its topic.
 
     The message states the rule that the payload breaks.
     """

@@ -131,5 +131,5 @@ def readings_of(staged: Staged, paired: pa.RecordBatch, batch: int) -> DataFrame
 
 
 def paired_of(tables: Tables, paired: pa.RecordBatch) -> DataFrame:
-    """Convert records that the driver paired from different files (split.Split) to a DataFrame."""
+    """Convert `paired`, records of messages whose events are in different files, to a DataFrame."""
     return tables.spark.createDataFrame(pa.Table.from_batches([paired]), RECORDS)

@@ -1,1 +1,1 @@
-"""The command `oncegate query`: print readings from the ingested tables, without Spark or Java."""
+"""The command `oncegate query`, which prints readings from the ingested tables without Spark."""

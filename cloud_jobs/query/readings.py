@@ -23,7 +23,7 @@ _ORDER: Final = "time DESC, delivered_at DESC, sequence DESC, position DESC"
 
 
 class QueryError(RuntimeError):
-    """Error if the tables cannot be read. The message explains how to fix the problem."""
+    """Error that is raised if the tables cannot be read. The message explains the fix."""
 
 
 @dataclass(frozen=True, slots=True)

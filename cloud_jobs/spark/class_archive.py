@@ -1,7 +1,7 @@
 """Archive of the classes that Spark loads. A JVM that uses the archive starts faster.
 
-Java calls this application class data sharing. The JVM maps the archive into memory instead of
-loading each class. If there is no archive yet, a JVM writes one when it exits. A JVM ignores an
+Java calls this technique application class data sharing. A JVM maps the archive into memory instead
+of loading each class. If there is no archive yet, a JVM writes one when it exits. A JVM ignores an
 archive from another Java version or with other jars, but it crashes if the archive is truncated.
 For this reason the size is part of the file name, and a new file gets this name only after its
 bytes are on disk.
@@ -116,7 +116,7 @@ def _complete(unfinished: Path, archive: Path) -> None:
 
 
 def _remove_unfinished(cache: Path) -> None:
-    """Remove unfinished archives of processes that no longer run."""
+    """Remove the unfinished archives of processes that have ended."""
     for path in cache.glob("classes-*"):
         number = path.suffix.removeprefix(".")
         if number.isdigit() and not _is_running(int(number)):

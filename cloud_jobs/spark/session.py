@@ -178,7 +178,7 @@ def _submitted() -> SparkSession:
 
 
 def _with_delta(there: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings for Delta Lake, with the Spark extensions from the user's settings."""
+    """Return the settings for Delta Lake, and keep the Spark extensions in the settings `there`."""
     others = [name for name in there.get(_EXTENSIONS, "").split(",") if name]
     added = [*others, *(name for name in [_DELTA[_EXTENSIONS]] if name not in others)]
     return _DELTA | {_EXTENSIONS: ",".join(added)}
@@ -288,7 +288,7 @@ def _why_spark_did_not_start(log: Path, *, fetching: bool) -> str:
 
 @contextlib.contextmanager
 def _standard_error_to(log: Path) -> Iterator[None]:
-    """During the block, redirect standard error to a log file. A new JVM inherits it."""
+    """Within the block, redirect standard error to a log file. A new JVM also writes to it."""
     sys.stderr.flush()
     kept = os.dup(2)
     try:

@@ -48,7 +48,7 @@ concurrent append names its own transaction."""
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """The Delta tables of `schemas` below one directory or URL (`root`)."""
+    """The Delta tables below one directory or URL (`root`). `schemas` contains their columns."""
 
     spark: SparkSession
     root: str

@@ -14,7 +14,7 @@ from cloud_jobs.tables.versions import PROPERTY, version_of, write_version
 
 
 def create(tables: Tables, renew: Callable[[Tables], None] | None = None) -> None:
-    """Create the missing tables, and check the version and the columns of the others.
+    """Create the missing tables, and check the version and the columns of the existing ones.
 
     `renew` converts tables of an earlier version to the current one. The new version is written
     after the conversion, so the next run repeats an interrupted conversion. Without `renew`, older

@@ -16,7 +16,7 @@ _VIEW: Final = "oncegate_new"
 
 
 class Merge:
-    """A MERGE of rows (`new`) into the table at a path (`old`). `execute` runs the statement."""
+    """Statement that merges rows (`new`) into the table at a path (`old`). `execute` runs it."""
 
     def __init__(self, path: str, rows: DataFrame, on: str) -> None:
         self._rows = rows
@@ -56,9 +56,10 @@ Builder: TypeAlias = Merge
 
 @dataclass(frozen=True)
 class MergeRule:
-    """Rule for a MERGE: the condition under which rows of `old` and `new` match, and its clauses.
+    """Rule for a MERGE statement: its clauses, and when rows of `old` and `new` match.
 
-    `clauses` is a function that adds the clauses to the statement.
+    `on` is the SQL condition for a match. `clauses` is a function that adds the clauses to the
+    statement.
     """
 
     on: str

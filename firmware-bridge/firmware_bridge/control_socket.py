@@ -1,7 +1,7 @@
-"""Reports to the broker's control socket: the bridge's status, and serial ports found or lost.
+"""Reports the bridge's status, and found and lost serial ports, to the broker's control socket.
 
-While the broker is not running, the socket does not exist. Status reports are then skipped, and
-events are queued. Reports never delay readings.
+While the broker is not running, the socket does not exist. Status reports are then skipped, but
+events about found and lost ports are queued. Reports never delay readings.
 """
 
 import asyncio
@@ -26,19 +26,18 @@ OBSERVATIONS_MAX = 256
 # the report fits too.
 STATUS_BYTES_MAX = 60 * 1024
 ANSWER_SECONDS_MAX = 5.0
-# Largest number of alarm kinds, the same as the broker accepts from the page. Each kind is a topic
-# level.
+# Largest number of kinds of alarms. The broker has the same limit. Each kind is a level of a topic.
 ALARMS_MAX = 100
 ALARM = re.compile(r"[a-z][a-z_]{0,39}")
 QUANTITIES_MAX = 1_000_000
-"""Limit on the quantities of a device, so high that only their statistics are removed."""
+"""Quantities kept per device while only statistics are removed: more than any device has."""
 
 Observation = Literal["serial_port_found", "serial_port_lost"]
 Status = dict[str, object]
 
 
 class ControlSocket:
-    """The connection to the broker's control socket at `path`, with a queue of events."""
+    """The connection to the broker's control socket at `path`, with a queue of port events."""
 
     def __init__(self, path: Path) -> None:
         self._client = ControlClient(path, ANSWER_SECONDS_MAX)
@@ -46,7 +45,7 @@ class ControlSocket:
         self._wake = asyncio.Event()
         self._alarms_number: object = None
         self.alarms: dict[str, bytes] = {}
-        """Payloads of the gateway's alarms by kind. A kind without a current alarm has `b""`."""
+        """Payloads of the gateway's alarms by kind. A kind without an active alarm has `b""`."""
 
     def observe(self, event: Observation, port: str, detail: str) -> None:
         """Queue an event about a port. It is sent to the broker before the next status report.
@@ -102,7 +101,7 @@ class ControlSocket:
 
 
 def payloads_of(alarms: object) -> dict[str, bytes]:
-    """Return one MQTT payload for each kind of alarm in the broker's response `alarms`.
+    """Return one MQTT payload for each kind of alarm. `alarms` is from a response of the broker.
 
     A payload is JSON, or empty if no alarm of its kind is active. Invalid kinds are omitted.
     """
@@ -117,8 +116,8 @@ def payloads_of(alarms: object) -> dict[str, bytes]:
 def bounded(status: Status) -> Status:
     """Return the status, shortened to at most `STATUS_BYTES_MAX` bytes of JSON.
 
-    The 5-second statistics of quantities are removed first. If this is not enough, more and more
-    quantities are removed, and finally all devices.
+    The 5-second statistics of quantities are removed first. If the status is still too long, only 8
+    quantities per device are kept, then none, and finally all devices are removed.
     """
     for limit in (None, QUANTITIES_MAX, 8, 0):
         if limit is not None:

@@ -29,7 +29,7 @@ _MODELS = {
 
 
 def announcer_of(settings: BridgeSettings) -> Announcer[PortSettings]:
-    """Return the announcer for Home Assistant. It publishes the descriptions of the devices.
+    """Return an announcer, which publishes the descriptions of devices for Home Assistant.
 
     If no Home Assistant prefix is configured, the announcer only removes the descriptions that
     earlier runs published.
@@ -47,10 +47,10 @@ def announcer_of(settings: BridgeSettings) -> Announcer[PortSettings]:
 
 
 class _Descriptions:
-    """The descriptions of all devices, as JSON.
+    """The descriptions of all devices for Home Assistant, as JSON.
 
-    A description is cached until its device changes. If hundreds of devices have thousands of
-    values, it takes a long time to create all descriptions.
+    A description is cached until its device changes, because creating the descriptions of hundreds
+    of devices with thousands of values takes a long time.
     """
 
     def __init__(self, settings: BridgeSettings, prefix: str) -> None:

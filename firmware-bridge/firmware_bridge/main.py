@@ -39,7 +39,8 @@ Run = Callable[[], Coroutine[Any, Any, None]]
 """A coroutine function that runs until it is cancelled."""
 
 OUTBOX_FILE = "outbox.db"
-# Timeout for publishing at the stop. systemd would wait 90 s, but a person at Ctrl-C would not.
+# Timeout for publishing when the bridge stops. A person who pressed Ctrl-C would not wait longer,
+# although systemd would wait 90 s.
 DRAIN_SECONDS_MAX = 5.0
 
 

@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 POLL_SECONDS_MAX: Final = 30.0
 """Timeout for a response from the broker, which waits up to 20 s for an operator's request."""
 AGAIN_SECONDS_MAX: Final = 2.0
-"""Longest back-off while the broker is not running. A person may be waiting for a response."""
+"""Longest pause between attempts to reach the broker. A person may be waiting for a response."""
 PORTS_LISTED_MAX: Final = 128
 """Largest number of ports in a response. Some machines have 32 ports with nothing connected."""
 
@@ -52,14 +52,14 @@ class SensorFiles:
     listed: Callable[[], list[Table]]
     """Returns each configured port, and each removed port that can be restored."""
     file_of: Callable[[str], Table]
-    """Returns the configuration file of a port, with its table."""
+    """Returns the configuration file of a port as JSON values."""
     save: Callable[[str, Table, str | None], Configured]
     remove: Callable[[str, str | None], Configured]
     undo: Callable[[str, str | None], Configured]
 
 
 class SensorRequests:
-    """Fetches requests from operators about ports and sensors, and handles them."""
+    """The handler of requests from operators about ports and sensors."""
 
     def __init__(
         self,

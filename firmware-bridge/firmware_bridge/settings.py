@@ -14,7 +14,7 @@ from firmware_bridge.serial.settings import PortSettings
 WINDOW_MAX = 65535
 # A smaller outbox would be full after a few frames.
 OUTBOX_BYTES_MIN = 65536
-# A board that waits for each acknowledgement sends its next frame after this time at the latest.
+# Upper limit of commit_delay. A board that waits for each acknowledgement can be delayed by it.
 COMMIT_DELAY_SECONDS_MAX = 10.0
 
 
@@ -25,11 +25,12 @@ class BridgeSettings:
     `window` limits the number of QoS 2 exchanges in flight, and must not exceed the broker's
     `max_awaiting_rel`. `outbox_bytes_max` limits the size of the readings that are stored in the
     outbox. `outbox_age_max_seconds` limits the age of the readings, or is None for no limit. A
-    board's frame waits at most `commit_delay_seconds` for other frames before it is committed.
+    board's frame waits at most `commit_delay_seconds` for other frames before it is committed. A
+    status report is sent to `control_socket` every `report_seconds`.
 
     The state of the bridge and its ports is published to `availability_topic`. The gateway's
     problems and alarms are published to `problem_topic` and `alarms_topic`. The devices of
-    `gateway_id` are described in topics that begin with `home_assistant_prefix`. If a topic or the
+    `gateway_id` are described on topics that begin with `home_assistant_prefix`. If a topic or the
     prefix is None, nothing is published there. `page_url` is the address of the gateway's web page
     on the network. If `takes_commands` is True, MQTT clients can send commands to boards.
     """

@@ -1,7 +1,7 @@
 """A simulated sensor board on a pseudo-terminal, with the protocol of a real board.
 
 Like a real board, it counts its starts, numbers its frames, and measures even if no bridge is
-running. It repeats each frame until it is acknowledged. It is used to demonstrate and test that
+running. It repeats each frame until the frame is acknowledged. It demonstrates and tests that
 restarts of the bridge neither lose nor duplicate readings.
 """
 
@@ -34,10 +34,10 @@ from gateway.process.files.lock import LockTaken, ProcessLock
 
 logger = logging.getLogger(__name__)
 
-# A frame is repeated after twice the time of the latest acknowledgement, within these limits.
+# A frame is repeated after twice the latest acknowledgement time, within these limits.
 RESEND_SECONDS_MIN = 0.5
 RESEND_SECONDS_MAX = 30.0
-# Frames that fit into a board's RAM while the bridge is not running. Then the oldest is dropped.
+# Frames that a board keeps in its RAM while no bridge is running. After that, it drops the oldest.
 FRAMES_KEPT_MAX = 3600
 # The limit in docs/formats/board-frame.md.
 FRAMES_IN_FLIGHT_MAX = 32
@@ -53,7 +53,7 @@ class LinkTaken(RuntimeError):
 
 @dataclass(slots=True)
 class _Sample:
-    """The measurements of one frame. Times are in seconds of the monotonic clock."""
+    """The measurements of one frame. Times are in seconds and come from the monotonic clock."""
 
     sequence: int
     measured_at_seconds: float
@@ -67,10 +67,10 @@ async def serve(
 ) -> None:
     """Run a simulated board until `stop` is set. A bridge can open `link` as its serial port.
 
-    If an earlier simulator has left a link, the link is replaced.
+    A link that an earlier simulator has left is replaced.
 
     Raises:
-        LinkTaken: if another simulator uses the link, or `link` was not created by a simulator.
+        LinkTaken: if another simulator uses `link`, or `link` exists and is not from a simulator.
     """
     link.parent.mkdir(parents=True, exist_ok=True)
     with ProcessLock(link.with_name(f"{link.name}.lock")) as lock:
@@ -212,7 +212,7 @@ class SimulatedBoard:
             self._receive_command(stuffed)
             return
         if identity != self._identity(identity.sequence):
-            return  # It is for another board on this line, or for an earlier start of this board.
+            return  # It is for another board on this line, or this board has restarted since.
         now = asyncio.get_running_loop().time()
         for sample in list(islice(self._kept, self._in_flight_max)):
             if sample.sequence == identity.sequence:
@@ -253,7 +253,7 @@ class SimulatedBoard:
 
 
 def count_start(path: Path) -> int:
-    """Increment the count of starts in the file at `path`, and return the new count."""
+    """Increment the number of the board's starts in the file at `path`, and return it."""
     try:
         boot = int(path.read_text()) + 1
     except FileNotFoundError:
@@ -267,7 +267,7 @@ def count_start(path: Path) -> int:
 
 
 def _aged(sample: _Sample) -> list[Measurement]:
-    """Return a sample's measurements. Their time is the sample's age, as a negative number.
+    """Return a sample's measurements. Their time is the sample's age in seconds, negated.
 
     A board sends ages because it has no clock (RFC 8428 section 4.5.3).
     """

@@ -16,7 +16,7 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 BUILD_SCRIPT: Final = "hatch_build.py"
 """The script that builds the core, as `python hatch_build.py KEY`. It exists only in a checkout."""
 SWITCH: Final = "ONCEGATE_COMPILE"
-"""Environment variable. The value `0` disables building and using a compiled core."""
+"""Environment variable. If its value is `0`, no compiled core is built or used."""
 
 _PACKAGES: Final = ("gateway/broker/wire", "gateway/broker/core")
 _KEY_CHARACTERS: Final = 16

@@ -67,7 +67,7 @@ other subcommands."""
 
 
 def application_of(names: Iterable[str] = COMMANDS) -> typer.Typer:
-    """Create the command line with some of the subcommands. Their modules are imported now."""
+    """Create the command line with the subcommands in `names`, and import their modules."""
     application = typer.Typer(
         name=PROGRAM,
         epilog=f"Start with:  oncegate up\n\n{EXIT_CODES_TEXT}",

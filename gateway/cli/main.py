@@ -32,7 +32,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """
     typed = sys.argv[1:] if arguments is None else list(arguments)
     apply_umask()
-    # pydantic would look for plugins in the metadata of all packages, at each start.
+    # Otherwise pydantic would search the metadata of all packages for plugins at each start.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
     def prepare() -> int | Prepared:
@@ -40,7 +40,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
         return _explained(lambda: execute(typed))
 
-    # Clients wait for the broker. Other services may have nothing to do in a configuration.
+    # Only the broker is imported early, because clients wait for it. Another service may have
+    # nothing to do in this configuration.
     is_broker = typed[:1] == ["broker"]
 
     def import_modules() -> None:
@@ -48,10 +49,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
             import gateway.broker.server.main  # noqa: F401
 
     if typed and typed[0] in SERVICES:
-        # Imported modules are no garbage, and looking for some takes a tenth of the start.
+        # Imports create no garbage, and searching for it would take a tenth of the startup time.
         gc.disable()
         if is_broker:
-            # The child needs it too. Imported before the fork, it is imported once.
+            # Both processes need this module. An import before the fork loads it only once.
             import gateway.configuration  # noqa: F401
 
         outcome = _explained(lambda: in_child(prepare, import_modules))

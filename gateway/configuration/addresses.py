@@ -119,7 +119,7 @@ class HostAndPort(Quantity):
 
 @dataclass(frozen=True, slots=True)
 class HostName(Quantity):
-    """A host name that browsers use to open the page, without scheme and port."""
+    """A host name that browsers use to open the status page, without scheme and port."""
 
     def value_of(self, written: object) -> str:
         if not isinstance(written, str) or _HOST_NAME.fullmatch(written) is None:

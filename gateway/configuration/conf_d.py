@@ -72,7 +72,7 @@ def folder_of(configuration: Path) -> Path:
 
 
 def ports_in(folder: Path, replaced: Mapping[str, bytes | None]) -> Found:
-    """Read the files of a folder. A missing folder counts as empty.
+    """Read the serial ports from the files in a folder. A missing folder counts as empty.
 
     Args:
         folder: the folder `conf.d`.
@@ -112,7 +112,7 @@ def names_in(folder: Path) -> list[str]:
 
 
 def tables_of(path: Path, content: bytes) -> list[PortTable]:
-    """Return the tables of one file, or an empty list if the file has a mistake."""
+    """Return the `[[serial]]` tables in one file, or an empty list if the file is invalid."""
     try:
         return [*_ports_of(path, content)]
     except _Mistake:
@@ -125,9 +125,10 @@ def repeated(
     """Yield each port that has the name or device of an earlier port, with an error message.
 
     Args:
-        ports: the ports of the folder.
-        before: tables of other ports, from the configuration file or the environment.
-        place: name of the source of `before`, for messages.
+        ports: the ports in `conf.d/`.
+        before: `[[serial]]` tables of the other ports, from the configuration file or the
+            environment.
+        place: where the tables in `before` were set, for messages.
     """
     taken: dict[tuple[str, str], str] = {}
     for table in before:
@@ -142,7 +143,7 @@ def repeated(
 
 
 def without_numbers(problems: Sequence[str], folder: Path) -> list[str]:
-    """Remove table numbers from messages about files in the folder.
+    """Remove table numbers, such as "(2nd)", from messages about files in `folder`.
 
     The numbers are not needed, because these messages contain line numbers.
     """

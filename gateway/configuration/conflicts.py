@@ -112,9 +112,9 @@ def _on_one_port(listeners: list[Listener]) -> Iterator[tuple[Listener, Listener
 
 
 def collide(one: tuple[str, int], other: tuple[str, int]) -> bool:
-    """Return True if the kernel would not allow two listening sockets at the same time.
+    """Return True if two sockets cannot listen on `one` and `other` at the same time.
 
-    `one` and `other` are pairs of an address and a port.
+    `one` and `other` are pairs of a bind address and a port.
     """
     if one[1] != other[1] or one[1] == 0:
         return False
@@ -188,7 +188,7 @@ def _limits_for_the_bridge(configuration: Configuration) -> Iterator[str]:
         yield "4 in [mqtt] protocol_versions for the bridge, or [bridge] broker"
     if mqtt.retain_available:
         return
-    # RETAIN would end the bridge's connection, again and again.
+    # The broker would close the bridge's connection after every message with RETAIN.
     if any(each.readings and each.readings.retain for each in configuration.serial):
         yield "[mqtt] retain_available = true for [serial.readings] retain, or [bridge] broker"
     for key in ("availability_topic", "home_assistant_prefix"):

@@ -22,8 +22,8 @@ class Key:
     """A key of the configuration and its value.
 
     `name` has the form `[section] key`. `text` is the value as written in a file, and `masked` is
-    the same text with secrets masked. `source` is where the value was set: a file, an environment
-    variable or the command line. It is None for a default.
+    the same text with secrets masked. `source` is where the value was set (a file, an environment
+    variable or the command line), or None for a default.
     """
 
     name: str

@@ -205,7 +205,7 @@ class Changes:
     """Keys with changed values (`section.key`), grouped by the time when they take effect."""
 
     taken: tuple[str, ...]
-    """Changed keys that broker and bridge apply at the reload, including those in
+    """Changed keys that the broker and the bridge apply at the reload. They include the keys in
     `new_connections`."""
     new_connections: tuple[str, ...]
     """Keys in `taken` that do not affect existing connections."""

@@ -92,7 +92,7 @@ def _kept_in(directory: Path) -> str | None:
 def _begin(directory: Path, *, is_damaged: bool) -> str:
     """Store and return the id found in the session log, or a new id.
 
-    Log an error if the previous id has been lost.
+    Log an error if the stored id was damaged, or was missing although the log contains it.
     """
     former = _id_in_session_log(directory / "log")
     chosen = former or f"gw-{secrets.token_hex(4)}"

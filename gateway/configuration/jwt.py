@@ -15,7 +15,7 @@ ALGORITHMS = (
     *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
     *("ES256", "ES384", "ES512", "EdDSA"),
 )
-"""Algorithms with public keys. With HS256, anyone who can verify tokens could also create them."""
+"""Allowed algorithms. HS256 is not one: with it, anyone who can verify tokens can create them."""
 
 _CLAIM = Text(r"[^\x00]{1,256}", "the name of a claim, 1 to 256 characters")
 _ALGORITHM = Text("|".join(ALGORITHMS), f"one of {', '.join(ALGORITHMS)}")

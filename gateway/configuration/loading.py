@@ -30,7 +30,7 @@ from gateway.process.declarations.directory import files_next_to
 from gateway.process.declarations.protocol import Protocols
 from gateway.process.declarations.section import fields_of, keys_of
 
-# A configuration is written by hand. A larger file cannot be one.
+# A configuration is written by hand. A larger file cannot be a configuration.
 FILE_BYTES_MAX = 1 << 20
 COMMAND_LINE = "the command line"
 LISTS = ("listeners", "queues", "user_quotas", "serial")
@@ -51,8 +51,8 @@ def load(
     Args:
         path: the configuration file, or None if there is no file.
         environment: all environment variables.
-        overrides: values from the command line, by `"section.key"` (or `"listeners"`, `"serial"`).
-            None means that the option was not given.
+        overrides: values from the command line, by `"section.key"`, or by `"listen"` for the
+            address of the first listener. None means that the option was not given.
         protocols: the allowed values of `framing`, each with its keys, or None to reject
             `[[serial]]`.
         tenant: the tenant whose configuration is returned, or None for the gateway with its
@@ -62,7 +62,7 @@ def load(
             file. This is used to check a change before it is written.
 
     Raises:
-        ConfigurationError: the configuration is invalid. Contains one line for each mistake.
+        ConfigurationError: the configuration is invalid. `problems` has a line for each mistake.
     """
     gathered = _Gathered(path)
     if path is not None:
@@ -97,7 +97,7 @@ def _whole_of(gathered: "_Gathered", protocols: Protocols | None) -> Configurati
 
 
 class _Gathered:
-    """Collects the values from all sources in order, and the mistakes in them."""
+    """Values collected from all configuration sources, and the mistakes found in them."""
 
     def __init__(self, path: Path | None) -> None:
         self._has_file = path is not None
@@ -147,7 +147,7 @@ class _Gathered:
                 self._set(tuple(name.split(".")), value, COMMAND_LINE, tables)
 
     def add_ports(self, folder: Path, replaced: Mapping[str, bytes | None]) -> None:
-        """Add the serial ports in a folder to those from the file or the environment."""
+        """Add the serial ports in `folder` to the ports from the file or the environment."""
         found = conf_d.ports_in(folder, replaced)
         self.problems += found.problems
         before = self.tables.get(conf_d.SECTION, [])

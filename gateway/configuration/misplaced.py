@@ -28,7 +28,10 @@ because other sections have hundreds of keys."""
 
 
 def section_of(key: str, protocols: Protocols) -> str | None:
-    """Return a phrase that names the right section for `key`, or None if no section has it."""
+    """Return a phrase that names the right section for `key`.
+
+    Return None if no section has the key, or if too many sections have it.
+    """
     for each in fields_of(Configuration):
         if key == each.name:
             return f"{_written(key)} is a section of its own"

@@ -11,7 +11,7 @@ from gateway.process.declarations.quantities import Duration, Text, Whole, refus
 from gateway.process.declarations.section import Section
 
 PLACEHOLDERS = ("username", "clientid", "peerhost", "certificate", "listener")
-"""Names for `${...}` in a query. They are the same as in EMQX if EMQX has them."""
+"""Names for `${...}` in a query. Where EMQX has the same placeholder, the name is the same."""
 
 DEFAULT_QUERY = "SELECT username, password_hash FROM mqtt_user WHERE username = ${username} LIMIT 1"
 

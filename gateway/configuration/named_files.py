@@ -8,10 +8,10 @@ from typing import Final
 from gateway.configuration.whole import Configuration
 
 MADE_AT_EACH_START: Final = Path("/run")
-"""Folder of files that systemd creates at each start, such as a key that a service gets from
-root."""
+"""Folder of files that systemd creates at each start, such as a service's copy of a key that only
+root can read."""
 NO_FILES: Final = frozenset({"data_dir", "control_dir", "socket", "path"})
-"""Keys whose value is the path of a folder, a socket or a device."""
+"""Keys whose value is the path of a folder, a socket or a device instead of a file."""
 
 
 def files_named_in(configuration: Configuration) -> list[Path]:

@@ -74,8 +74,8 @@ def lines_of(error: "ValidationError", written: Written) -> list[str]:
     return [
         _line_of(details, written)
         for details in error.errors()
-        # A list whose tables are all wrong is reported as empty too, but those have their own
-        # messages.
+        # If all tables of a list are wrong, pydantic also reports the list as empty. The tables
+        # have messages of their own.
         if details["type"] != "too_short" or not details["input"]
     ]
 

@@ -249,6 +249,6 @@ class Alarms(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class Console(Section):
-    """Setting for the UART on a Raspberry Pi's pin header: used by the console or by a sensor."""
+    """Setting that assigns the UART on a Raspberry Pi's pin header to the console or to sensors."""
 
     uart: Literal["console", "sensors"] | None = None

@@ -28,8 +28,8 @@ PROBLEMS_SHOWN_MAX: Final = 5
 """Maximum number of mistakes in the message about a refused change: a form has room for these."""
 FILE_MODE: Final = 0o644
 FOLDER_MODE: Final = 0o755
-"""File modes. Every process of the gateway reads the files, and like `gateway.toml` they contain no
-secrets."""
+"""Mode of the folder. Like FILE_MODE, it lets every process of the gateway read the files, which
+contain no secrets, like `gateway.toml`."""
 
 _NAME: Final = re.compile(NAME_PATTERN, re.ASCII)
 _HEAD: Final = (
@@ -56,7 +56,7 @@ class PortFile:
 
     name: str
     version: str | None
-    """Digest of the contents, which the next change has to name. None if the file was removed."""
+    """Digest of the contents, which a change must pass as `version`. None for a removed file."""
     table: Mapping[str, Any]
     """The `[[serial]]` table in the file; empty if the file was removed."""
     has_previous: bool

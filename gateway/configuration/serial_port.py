@@ -33,7 +33,8 @@ _WINDOWS_PORT = re.compile(r"(?:\\\\\.\\)?COM[0-9]{1,3}:?", re.ASCII | re.IGNORE
 DAY = 86400.0
 PORT_MAX = 65535
 RS485_DELAY_SECONDS_MAX = 0.1
-"""Linux limits longer delays to this value, in seconds (drivers/tty/serial/serial_core.c)."""
+"""Longest RS-485 delay in seconds. Linux shortens longer ones (drivers/tty/serial/serial_core.c).
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,8 +84,8 @@ class Serial(Section):
     device: Name | None = None
     readings: Readings | None = None
     protocol: ProtocolSettings = field(metadata=NO_KEY)
-    """Settings of the protocol, built from the keys of the table that the port itself does not
-    have."""
+    """Settings of the protocol, built from the keys in the table that do not belong to the port
+    itself."""
 
     @classmethod
     def completed(cls, written: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -189,7 +190,7 @@ class Serial(Section):
             raise refusal('no flow_control = "rts_cts" with rs485: RTS switches the direction')
 
     def _check_rules(self) -> None:
-        """Reject rules that the protocol cannot apply.
+        """Reject conversion rules that the protocol cannot apply to its readings.
 
         For example, one rule cannot convert all measurements of an NMEA frame, because their units
         differ.

@@ -15,7 +15,7 @@ _HINTS: Final = (
     ("Unescaped", "write a text with a backslash in single quotes"),
     ("Unclosed", "a closing bracket is missing"),
 )
-"""Beginnings of messages of `tomllib`, and how to correct the mistake."""
+"""First words of error messages of `tomllib`, each with a hint that explains the fix."""
 
 
 def reason_of(error: Exception) -> str:

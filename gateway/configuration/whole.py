@@ -32,8 +32,8 @@ BRIDGE_PROTOCOL_VERSION = 4
 UPLINK_PROTOCOL_VERSION = 5
 UPLINK_WINDOW, UPLINK_WINDOW_MQTT_3 = 100, 19
 GATEWAY_TOPIC = "gateway"
-"""Topics `gateway/<id>/...` with the states of the gateway itself. The bridge publishes them for
-Home Assistant."""
+"""First level of the topics `gateway/<id>/...`, on which the bridge publishes the gateway's state
+for Home Assistant."""
 BRIDGE_WINDOW = 100
 """Maximum unacknowledged publications of the bridge: enough for 100 readings per round trip and
 commit."""
@@ -164,7 +164,7 @@ class Configuration(Section):
         """Maximum number of unacknowledged publications of the uplink.
 
         This is `[uplink] window`, or 100 by default. With MQTT 3.1.1, a broker cannot announce its
-        limit. The default is then one less than Mosquitto's limit of 20.
+        limit. The default is then 19, one less than Mosquitto's limit.
         """
         if self.uplink.window is not None:
             return self.uplink.window

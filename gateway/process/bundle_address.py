@@ -1,4 +1,4 @@
-"""Validation of the address from which an update bundle (a `.raucb` file) is downloaded."""
+"""Validates the address from which an update bundle (a `.raucb` file) is downloaded."""
 
 from typing import Final
 from urllib.parse import urlsplit
@@ -12,7 +12,10 @@ ADDRESS_ALLOWED: Final = (
 
 
 def is_bundle_address(text: str) -> bool:
-    """Return True if `text` is an allowed address for the download of an update bundle."""
+    """Return True if an update bundle may be downloaded from the address `text`.
+
+    The address must be an https:// URL without a user and a password, and of limited length.
+    """
     if len(text) > ADDRESS_CHARACTERS_MAX or not all("!" <= each <= "~" for each in text):
         return False
     try:

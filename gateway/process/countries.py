@@ -15,11 +15,11 @@ _CODES: Final = (
 )
 COUNTRIES: Final = frozenset(_CODES.split())
 MEANT: Final = {"UK": "GB", "EN": "GB", "EL": "GR", "SW": "SE", "JA": "JP", "SP": "ES", "DA": "DK"}
-"""Common mistakes, such as a top-level domain or a language code, and the codes they mean."""
+"""Common mistakes, such as a top-level domain or a language code, and the right country codes."""
 
 
 def country_meant_by(written: str) -> str | None:
-    """Return the country code that a person meant, or None if the code is unknown.
+    """Return the country code that a person meant by `written`, or None if it is unknown.
 
     Common mistakes are corrected, such as UK for GB.
     """

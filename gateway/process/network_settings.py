@@ -1,7 +1,7 @@
-"""Validation of the host name and network settings of a gateway that was set up from an SD card.
+"""Validates the host name and network settings of a gateway that was set up from an SD card.
 
-The broker checks a change before it writes a request for the change to a file. The program that
-changes the network settings checks the request again. It also checks gateway.toml in the same way.
+The broker checks a requested change before it writes the request to a file. The program that
+applies the change checks the request again. It checks gateway.toml in the same way.
 """
 
 import ipaddress
@@ -15,25 +15,26 @@ from gateway.process.countries import country_meant_by
 HOSTNAME: Final = r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
 HOSTNAME_ALLOWED: Final = "1 to 63 of a-z, 0-9 and -, like cabinet-7"
 SSID: Final = r"[^\0\r\n\ud800-\udfff]{1,32}"
-"""Characters of a network's name. Half a surrogate pair has no encoding in UTF-8."""
+"""Pattern for the name of a wireless network. A lone surrogate cannot be encoded in UTF-8."""
 SSID_ALLOWED: Final = "the network's name, 1 to 32 characters"
 SSID_BYTES_MAX: Final = 32
-"""Bytes of a network's name (IEEE 802.11, 9.4.2.2)."""
+"""Longest name of a wireless network, in bytes (IEEE 802.11, 9.4.2.2)."""
 WIFI_PASSWORD: Final = r"[\x20-\x7e]{8,63}|[0-9A-Fa-f]{64}|"  # noqa: S105 - a pattern
 WIFI_PASSWORD_ALLOWED: Final = "8 to 63 letters, digits and signs, or 64 hexadecimal"  # noqa: S105
 COUNTRY_ALLOWED: Final = 'a country\'s code in two letters (ISO 3166-1), like "DE", "GB" or "US"'
 INTERFACE: Final = r"[A-Za-z0-9_][A-Za-z0-9._-]{0,14}"
-"""Name of a network adapter: at most 15 bytes (IFNAMSIZ in linux/if.h). systemd-networkd reads it
-as a list of patterns (systemd.network(5)), so spaces, wildcards and escapes are excluded."""
+"""Pattern for the name of a network adapter: at most 15 bytes (IFNAMSIZ in linux/if.h).
+systemd-networkd reads the name as a list of patterns (systemd.network(5)), so spaces, wildcards and
+escapes are excluded."""
 INTERFACE_ALLOWED: Final = "one adapter's name, 1 to 15 of a-z, A-Z, 0-9, ., _ and -, like eth0"
 NAME_SERVERS_MAX: Final = 3
-"""Name servers, at most: as many as resolv.conf may have (resolv.conf(5))."""
+"""Maximum number of name servers, as in resolv.conf (resolv.conf(5))."""
 KEEP, DHCP, FIXED, JOIN, OFF = "keep", "dhcp", "fixed", "join", "off"
 KEYS: Final[tuple[str, ...]] = (
     "hostname", "wifi", "wifi_ssid", "wifi_password", "wifi_country", "wifi_hidden",
     "ethernet", "ethernet_address", "ethernet_gateway", "ethernet_dns", "ethernet_interface",
 )  # fmt: skip
-"""The keys of a request, which is one JSON object."""
+"""The keys of a request to change the settings. The request is one JSON object."""
 
 
 class NetworkSettingsError(ValueError):
@@ -69,9 +70,9 @@ class NetworkChange:
     wifi: WifiNetwork | None = None
     ethernet: EthernetAddress | None = None
     leaves_wifi: bool = False
-    """True to join no wireless network any more."""
+    """True to leave the wireless network, and not join any other."""
     uses_dhcp: bool = False
-    """True to get the address of Ethernet by DHCP again."""
+    """True to get the Ethernet address from DHCP."""
 
     @property
     def is_empty(self) -> bool:
@@ -109,10 +110,10 @@ def country_of(written: object) -> str | None:
 
 
 def ethernet_address(address: str, gateway: str | None, dns: tuple[str, ...]) -> EthernetAddress:
-    """Return a fixed address with its router (`gateway`) and name servers, after checking them.
+    """Check a fixed address, its router (`gateway`) and its name servers (`dns`), and return them.
 
     Raises:
-        NetworkSettingsError: if an address cannot be used.
+        NetworkSettingsError: if an address is invalid.
     """
     allowed = "an IPv4 address of a machine with its prefix length, like 192.0.2.10/24"
     try:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any, Final, Generic, TypeVar, cast
 
 READ_BYTES: Final = 64 * 1024
-"""Bytes per read from OpenSSL, more than a TLS record has. Each read returns one record."""
+"""Bytes requested per read from OpenSSL. A TLS record is shorter, so a read returns one record."""
 
 P = TypeVar("P", bound=asyncio.Protocol)
 
@@ -47,7 +47,7 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol, Generic[P]):
         """Notify the protocol that either side has closed the connection."""
         self._is_over = True
         protocol = self._protocol
-        del self._protocol  # it has this object as its transport: a cycle
+        del self._protocol  # it refers to this object: a reference cycle
         protocol.connection_lost(exc)
 
     def pause_writing(self) -> None:

@@ -1,8 +1,8 @@
 """The version number of this installation.
 
 The name of the package's metadata directory contains the version, so importlib.metadata is not
-needed. Its modules would take 1.5 MB of memory in the broker and in the bridge. The page loads them
-in any case, with pydantic.
+needed. Its modules would take 1.5 MB of memory in the broker and in the bridge. The status page
+needs them anyway, because pydantic imports them.
 """
 
 import sys

@@ -51,7 +51,7 @@ WRITE_BUFFER_BYTES_MAX: Final = 1024 * 1024
 
 
 class Receiver(Protocol):
-    """Interface for receiving packets. The link implements it."""
+    """Interface of an object that processes received packets. `link.Link` implements it."""
 
     def receive_publish(self, publish: Publish) -> None:
         """Process a PUBLISH."""
@@ -137,9 +137,9 @@ class UplinkClient(SessionClient):
         self._storage.replayed = replayed
 
     def outlet(self, window: int) -> Outlet:
-        """Return the interface that the lane (the queue for this broker) uses to send packets.
+        """Return an `Outlet`, with which the lane (the queue for this broker) sends packets.
 
-        The interface contains the limits from CONNACK. `window` is the configured maximum number of
+        The outlet contains the limits from CONNACK. `window` is the configured maximum number of
         exchanges in flight.
         """
         given = self._given

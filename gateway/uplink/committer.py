@@ -1,4 +1,4 @@
-"""Commits of the uplink: received packets become durable before they are acknowledged.
+"""Commits the uplink's changes: received packets become durable before they are acknowledged.
 
 The base class `QueueCommitter` defines what must be durable before a message is sent. For received
 messages, the uplink sends a response only after a commit:
@@ -88,7 +88,7 @@ class Committer(QueueCommitter[Signal]):
         return len(self._signals) > SIGNALS_MAX
 
     def status(self) -> dict[str, object]:
-        """Return the status of both directions, for the status report."""
+        """Return the status of both message directions and of the disk, for the status report."""
         return {
             "out": self.lanes[Side.REMOTE].status(),
             "in": self.lanes[Side.LOCAL].status(),
@@ -188,7 +188,7 @@ class Committer(QueueCommitter[Signal]):
 
 
 def _subscriptions_key(side: Side) -> str:
-    """Return the name of the property that stores the subscriptions at one side's broker.
+    """Return the name of the property that stores the subscriptions at the broker on `side`.
 
     The value of this property is JSON.
     """

@@ -27,7 +27,7 @@ The two identifiers above it are for SUBSCRIBE and UNSUBSCRIBE.
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outlet:
-    """The functions with which a lane sends packets over a connection, and the broker's limits."""
+    """The functions that send packets over a connection to a broker, and the broker's limits."""
 
     send: Send
     has_room: Callable[[], bool]
@@ -109,9 +109,9 @@ class Lane(BrokerQueue[Message]):
         return not self.waiting and not len(self.exchanges)
 
     def settle(self, settlement: ExchangeSettlement[Message]) -> None:
-        """Apply the effects of the broker's responses.
+        """Apply the effects of the broker's responses to the queue.
 
-        For each completed message, the count of its refusals is deleted.
+        The refusal counts of completed messages are deleted.
         """
         super().settle(settlement)
         for each in settlement.completed:
@@ -125,7 +125,11 @@ class Lane(BrokerQueue[Message]):
 
     @property
     def can_start(self) -> bool:
-        """True if the lane is connected and not paused, and has room for another exchange."""
+        """True if another exchange can start.
+
+        A message must be waiting, the lane must be connected and not paused, and the limit on
+        exchanges in flight must not be reached.
+        """
         return self.outlet is not None and not self.pauses and super().can_start
 
     def store(self, messages: Sequence[Message]) -> None:
@@ -181,7 +185,7 @@ class Lane(BrokerQueue[Message]):
             self.counters["forwarded_qos0"] += 1
 
     def status(self) -> dict[str, object]:
-        """Return the status of this direction, for the status report."""
+        """Return the status of the messages in this direction, for the status report."""
         return {
             "waiting": self.waiting,
             "in_flight": len(self.exchanges),

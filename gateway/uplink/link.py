@@ -1,4 +1,4 @@
-"""One of the uplink's two sessions: connects, subscribes, forwards messages, and reconnects.
+"""The link to one of the two brokers: connects, subscribes, forwards messages, and reconnects.
 
 The uplink stores the name of the session on disk, together with its exchanges in flight
 (docs/decisions/0061-the-session-s-name-is-its-proof.md). If the broker no longer has this session,
@@ -47,7 +47,7 @@ BACKOFF_SECONDS_MIN: Final = 1.0
 BACKOFF_SECONDS_MAX: Final = 60.0
 """Longest wait in seconds between two attempts.
 
-A fleet that lost a cluster must not flood it by reconnecting all at the same moment.
+Many gateways that have lost the same cluster must not all reconnect at the same moment.
 """
 ONLINE, OFFLINE = b"online", b"offline"
 _VERSIONS = {4: MQTTv311, 5: MQTTv50}

@@ -1,7 +1,8 @@
 """A message in the uplink: the stored parts of a PUBLISH, and the PUBLISH created from them.
 
-This module does no I/O. Times are seconds of the uplink's own clock, which stops while the uplink
-is not running (`committer.py`). Thus a message does not expire while a gateway is switched off.
+This module does no I/O. Times are in seconds, measured by the uplink's own clock, which stops while
+the uplink is not running (`committer.py`). Thus a message does not expire while a gateway is
+switched off.
 """
 
 import math
@@ -19,7 +20,7 @@ from gateway.broker.wire.packets import Properties, Publish, topic_field_of
 from gateway.uplink.hops import hops_of, may_pass, with_hop
 
 ROW_OVERHEAD_BYTES: Final = 64
-"""Size of a row without topic, payload and properties, counted towards the queue's limit."""
+"""Size of a row without topic, payload and properties, for the size limit of the queue."""
 
 MQTT_5: Final = 5
 

@@ -15,7 +15,7 @@ NAMES: Final = QueueNames("the uplink's queue", "uplink", "messages")
 
 
 def open_uplink_store(path: Path) -> UplinkStore:
-    """Open the database.
+    """Open the uplink's database at `path`.
 
     If the file is damaged or missing, a new file is created. The readable contents of a damaged
     file are copied into the new file.

@@ -1,11 +1,12 @@
-"""Routing of topics between the two brokers, with a topic prefix at each broker.
+"""Maps topics between the two brokers, with a topic prefix at each broker.
 
 This module does no I/O. As in Mosquitto's `topic PATTERN DIRECTION QOS LOCAL-PREFIX REMOTE-PREFIX`,
-a message is received from one broker under `prefix + filter`. The prefix of the receiving side is
-removed, and the message is published to the other broker with the prefix of the other side::
+the uplink subscribes to `prefix + filter` at one broker. In the topic of each received message, it
+replaces this prefix with the prefix of the other side. It then publishes the message to the other
+broker::
 
-filter "sensors/#", local_prefix "", remote_prefix "site-7/", out:
-sensors/gps/lat  ->  site-7/sensors/gps/lat
+    filter "sensors/#", local_prefix "", remote_prefix "site-7/", out:
+    sensors/gps/lat  ->  site-7/sensors/gps/lat
 """
 
 from collections.abc import Sequence
@@ -44,15 +45,15 @@ class Route:
     remote_prefix: str = ""
 
     def takes_from(self, side: Side) -> bool:
-        """Return True if this route forwards messages from this side."""
+        """Return True if this route forwards messages from the broker on `side`."""
         return self.direction == "both" or (self.direction == "out") == (side is Side.LOCAL)
 
     def prefix_at(self, side: Side) -> str:
-        """Return the topic prefix on this side."""
+        """Return the prefix of this route's topics at the broker on `side`."""
         return self.local_prefix if side is Side.LOCAL else self.remote_prefix
 
     def filter_at(self, side: Side) -> str:
-        """Return the topic filter to subscribe to on this side."""
+        """Return the topic filter to subscribe to at the broker on `side`."""
         return self.prefix_at(side) + self.filter
 
 
@@ -66,11 +67,11 @@ class Routes:
         self._from = {side: [route for route in routes if route.takes_from(side)] for side in Side}
 
     def subscriptions_at(self, side: Side) -> dict[str, int]:
-        """Return the topic filters to subscribe to on this side, each with its QoS."""
+        """Return the topic filters to subscribe to at the broker on `side`, each with its QoS."""
         return {route.filter_at(side): route.qos for route in self._from[side]}
 
     def topic_from(self, side: Side, topic: str) -> str | None:
-        """Return the topic on the other side for a topic on this side.
+        """Map the topic of a message from the broker on `side` to the topic at the other broker.
 
         Return None if no route matches, or if the new topic would be invalid.
         """

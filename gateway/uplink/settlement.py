@@ -1,4 +1,4 @@
-"""Processing of signals: events on the connections to the two brokers, such as received packets.
+"""Processes signals: events on the connections to the two brokers, such as received packets.
 
 This module does no I/O. Signals are processed in order of arrival. The resulting changes to the
 database are collected for the next transaction, and the resulting packets are sent after it.
@@ -24,13 +24,13 @@ _UNCLEAR: Final = frozenset({codes.UNSPECIFIED_ERROR, codes.IMPLEMENTATION_SPECI
 UNCLEAR_REFUSALS_MAX: Final = 12
 """Refusals after which a message is dropped, about a minute of attempts.
 
-A message that is never accepted must not slow the others down.
+A message that is never accepted must not slow down the other messages.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
-    """Signal that a QoS 1 or 2 message has arrived and must be forwarded."""
+    """A connection event: a QoS 1 or 2 message has arrived and must be forwarded."""
 
     side: Side
     arrival: Arrival
@@ -38,7 +38,7 @@ class Arrived:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """Signal that a PUBACK, PUBREC, PUBREL or PUBCOMP was received."""
+    """A connection event: a PUBACK, PUBREC, PUBREL or PUBCOMP has arrived."""
 
     side: Side
     packet: Acknowledgement
@@ -46,7 +46,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Connected:
-    """Signal that a broker has resumed a session or created a new one.
+    """A connection event: a broker has resumed a session or created a new one.
 
     `session` is the session's name.
     """
@@ -58,9 +58,9 @@ class Connected:
 
 @dataclass(frozen=True, slots=True)
 class SessionLost:
-    """Signal that a broker no longer has the uplink's session.
+    """A connection event: a broker no longer has the uplink's session.
 
-    Open exchanges cannot be completed.
+    The exchanges in flight cannot be completed.
     """
 
     side: Side
@@ -68,14 +68,14 @@ class SessionLost:
 
 @dataclass(frozen=True, slots=True)
 class Disconnected:
-    """Signal that the connection to a side's broker has ended."""
+    """A connection event: the connection to the broker has ended."""
 
     side: Side
 
 
 @dataclass(frozen=True, slots=True)
 class Subscribed:
-    """Signal that the broker has accepted new subscriptions.
+    """A connection event: the broker has accepted new subscriptions.
 
     `filters` is a JSON object that maps each subscribed topic filter to its QoS.
     """
@@ -88,7 +88,7 @@ Signal = Arrived | Answered | Connected | SessionLost | Disconnected | Subscribe
 
 
 class SideChanges(ExchangeSettlement[Message]):
-    """The changes of one batch to the messages sent to and received from one side's broker."""
+    """The changes in one batch to the messages that are sent to and received from one broker."""
 
     def __init__(self, exchanges: Exchanges[Message]) -> None:
         super().__init__(exchanges)
@@ -108,10 +108,11 @@ class SideChanges(ExchangeSettlement[Message]):
 
 
 class Settlement:
-    """Applies signals to the lanes (messages to send) and receptions (received messages).
+    """Applies connection events (signals) to the messages of both brokers.
 
-    `paused` contains the sides whose brokers have refused a message for a temporary reason. For
-    some time, no new messages are sent to these brokers.
+    A lane is the queue of messages for one broker. A reception contains the messages received from
+    one broker. `paused` contains the sides whose brokers have refused a message for a temporary
+    reason. For some time, no new messages are sent to these brokers.
     """
 
     def __init__(self, lanes: dict[Side, Lane], receptions: dict[Side, Reception]) -> None:

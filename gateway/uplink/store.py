@@ -11,7 +11,7 @@ from gateway.uplink.message import ROW_OVERHEAD_BYTES, Message
 from gateway.uplink.routes import Side
 
 TABLES: Final = {Side.REMOTE: "messages_out", Side.LOCAL: "messages_in"}
-"""Names of the tables with messages to each side."""
+"""Names of the tables with the messages for each side's broker."""
 
 
 class Messages(QueueTable[Message]):

@@ -13,14 +13,18 @@ from gateway.uplink.lane import PACKET_ID_MAX
 logger = logging.getLogger(__name__)
 
 SUBACK_SECONDS_MAX: Final = 30.0
-"""Timeout in seconds. A cluster that distributes a subscription among its nodes responds late."""
+"""Timeout for SUBACK and UNSUBACK, in seconds. A cluster that distributes a subscription among its
+nodes responds late."""
 _QOS_MAX = 2
 _UNSUBSCRIBE_PACKET_ID: Final = PACKET_ID_MAX + 1
 _SUBSCRIBE_PACKET_ID: Final = PACKET_ID_MAX + 2
 
 
 class SubscriptionSync:
-    """Changes the subscriptions of one connection. `lost` is set when the connection ends."""
+    """Changes the subscriptions of the session on one connection.
+
+    `lost` is an event that is set when the connection ends.
+    """
 
     def __init__(
         self, client: SessionClient, version: int, lost: asyncio.Event, broker: str

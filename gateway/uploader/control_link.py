@@ -1,7 +1,7 @@
 """Reports the uploader's status and the exported events to the broker, once a second.
 
-If the broker is not running, the connection is retried. The export and the upload continue
-meanwhile.
+While the broker is not running, this module keeps trying to connect, and the export and the upload
+continue.
 
 The command `exported` allows the broker to remove events from its journal. It is sent only if the
 newest sealed segment is from the current run of the broker. Otherwise the segment's events might be

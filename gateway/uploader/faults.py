@@ -1,6 +1,6 @@
-"""Current failures for the status report.
+"""Current failures of the uploader's operations, for the status report and the log.
 
-One log line is written when a failure begins, and one when the operation works again.
+One log line is written when an operation begins to fail, and one when it works again.
 """
 
 from __future__ import annotations

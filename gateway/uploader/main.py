@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 
 class LogInUse(RuntimeError):
-    """Raised if another process exports from this data directory.
+    """Error raised if another process exports from this data directory.
 
     The error message contains the id of that process.
     """

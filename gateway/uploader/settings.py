@@ -9,7 +9,7 @@ SEGMENT_BYTES_MAX = 8_000_000
 """Maximum uncompressed size of a segment, as in the format (docs/formats/session-log.md)."""
 
 SEGMENT_BYTES_MIN = 1_000_000
-"""Lowest value that can be configured as the limit. The longest line without its payload (client id
+"""Lowest configurable maximum size of a segment. The longest line without its payload (client id
 and topic of 65,535 bytes, each byte escaped to six) must always fit, with header and footer."""
 
 LINE_BYTES_MAX = 1 << 20
@@ -17,7 +17,7 @@ LINE_BYTES_MAX = 1 << 20
 payload that does not fit is replaced by its hash."""
 
 PAGE_BYTES = 256 << 10
-"""Size of a page read from the journal: some 20 ms of work, so that reports and uploads continue
+"""Size of a page read from the journal: about 20 ms of work, so that reports and uploads continue
 between pages."""
 
 PAGE_BYTES_MAX = 64 << 20
@@ -37,11 +37,11 @@ HEADS_KEPT = 8
 can be moved to log/damaged and written again."""
 
 BOOTS_KEPT = 64
-"""Number of boots that are stored: more starts than a journal can contain without a checkpoint
+"""Number of stored boots (runs of the broker): more than a journal can contain without a checkpoint
 between them."""
 
 DAMAGED_FILES_MAX = 16
-"""Maximum number of files in log/damaged, without segments: an SD card that fails must not fill up
+"""Maximum number of files in log/damaged, not counting segments: a failing SD card must not fill up
 with copies of damaged data."""
 
 DAMAGED_RETRY_SECONDS = (60.0, 3600.0)
@@ -102,11 +102,11 @@ RESERVE_STEP_BYTES = 64 << 10
 """Number of bytes freed per step: enough for a small segment, or for log/chain.json."""
 
 DRAIN_SECONDS_MAX = 2.0
-"""Maximum time for which the journal is still exported when stopping. The remaining events follow
-after the next start."""
+"""Maximum time for which the journal is still exported when the process stops. The remaining events
+are exported after the next start."""
 
 FAREWELL_SECONDS_MAX = 5.0
-"""Maximum time for which sealed segments are still uploaded when stopping."""
+"""Maximum time for which sealed segments are still uploaded when the process stops."""
 
 REPORT_SECONDS = 1.0
 """Interval of status reports to the broker."""
@@ -121,7 +121,7 @@ XML."""
 
 
 class SettingsError(ValueError):
-    """Raised if a setting is out of range. The message states its name and the allowed values."""
+    """Error raised if a setting is out of range. The message states its name and allowed values."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from api.wording import counted_of
 
 WINDOW_SECONDS: Final = 3600.0
 STEP_SECONDS: Final = 60.0
-"""Seconds between two stored counts; a window has 60 of them."""
+"""Seconds between two stored counts; 60 such steps are the window of an hour."""
 _ERRORS: Final = ("bad_user_name_or_password", "not_authorized")
 
 

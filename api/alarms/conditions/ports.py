@@ -11,7 +11,7 @@ from api.models.bridge import Port
 from api.wording import clock_of, counted_of, duration_of, sentence_of, share_of, visible_of
 
 FAILED_BEFORE_CONDITION: Final = 3
-"""Failed requests to a device in a row before it counts; a single failure may be a disturbance."""
+"""Consecutive failed requests to a device that raise an alarm; one may be a disturbance."""
 DEVICES_NAMED_MAX: Final = 8
 """Devices that one condition names, at most. If more fail, the fault is in the line."""
 _FULL: Final = "the outbox is full"
@@ -131,7 +131,7 @@ def _clock_conditions(port: Port, name: str) -> Iterator[Condition]:
 
 
 def _failure_conditions(port: Port, name: str) -> Iterator[Condition]:
-    """If polled devices do not respond, yield one condition that lists their names.
+    """Yield one condition that lists the polled devices that do not respond, if there are any.
 
     Devices that another condition already reports as silent are not listed. `name` is the port's
     name.

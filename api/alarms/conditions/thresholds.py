@@ -17,11 +17,11 @@ class Thresholds:
     upload_backlog_bytes: int = 64 * 1024 * 1024
     """Bytes of segments waiting to be uploaded above which an alarm is raised."""
     temperature_celsius: float = 80.0
-    """Temperature of the processor from which an alarm is raised.
+    """Temperature of the processor at which an alarm is raised.
 
     A Raspberry Pi slows down at 80 to 85 °C.
     """
     card_life_years: float = 2.0
     """Expected life of the SD card below which an alarm is raised."""
     wrong_passwords: int = 20
-    """Wrong passwords within the last hour from which an alarm is raised."""
+    """Number of wrong passwords within the last hour at which an alarm is raised."""

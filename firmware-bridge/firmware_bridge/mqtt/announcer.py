@@ -41,18 +41,17 @@ AGAIN_SECONDS_MIN: Final = 10.0
 publish the status message that requests a resend.
 """
 UNACKNOWLEDGED_MAX: Final = 16
-"""Maximum number of unacknowledged descriptions. Brokers accept as many from a client that sets no
-limit of its own.
-"""
+"""Maximum number of unacknowledged descriptions. Brokers usually accept at least this many."""
 _VERSION: Final = 4
 _SUBSCRIBE_ID: Final = 65535
 _REMOVAL: Final = b""
 
 
 class Announcer(Generic[Port]):
-    """Publishes the descriptions. A file records which descriptions the broker retains.
+    """The publisher of device descriptions for Home Assistant.
 
-    `run` returns when there is nothing to describe and all earlier descriptions are removed.
+    A file records which descriptions the broker retains. `run` returns only if descriptions are
+    switched off, and all earlier descriptions are removed.
     """
 
     def __init__(
@@ -65,7 +64,7 @@ class Announcer(Generic[Port]):
         still_there: Callable[[Mapping[str, SeenDevice], Sequence[Port]], Mapping[str, SeenDevice]],
         status_topic: str | None,
     ) -> None:
-        """Load the record of the descriptions that earlier runs published.
+        """Load the file that records which descriptions earlier runs published.
 
         Args:
             settings: settings of the connection to the broker.
@@ -113,11 +112,11 @@ class Announcer(Generic[Port]):
 
     @property
     def is_done(self) -> bool:
-        """True if there is nothing to describe and nothing to remove."""
+        """True if descriptions are switched off, and all earlier descriptions are removed."""
         return self._status_topic is None and not self._remembered.topics
 
     async def run(self) -> None:
-        """Connect, and reconnect when necessary, until nothing is left to describe or to remove."""
+        """Connect, and reconnect when necessary, until `is_done` is True. Then delete the file."""
         backoff = Backoff()
         while not self.is_done:
             fault = await self._connect_once(backoff)
@@ -177,7 +176,7 @@ class Announcer(Generic[Port]):
             self._acknowledged.clear()
 
     def _wanted(self) -> dict[str, bytes]:
-        """Return the payload to publish on each topic, and add the topics to the record.
+        """Return the payload to publish on each topic, and record the topics.
 
         An empty payload removes the description that the broker retains.
         """
@@ -197,7 +196,7 @@ class Announcer(Generic[Port]):
         return configs
 
     async def _is_saved(self) -> bool:
-        """Write the record file if its contents changed.
+        """Write the file of published descriptions if its contents have changed.
 
         Return True if the contents are now on disk.
         """

@@ -21,7 +21,7 @@ Send = Callable[[bytes], None]
 
 
 class Availability:
-    """Publishes the state of the bridge, its ports and its devices when a state changes."""
+    """The publisher of the availability of the bridge, its ports and its devices."""
 
     def __init__(
         self,

@@ -34,10 +34,10 @@ class OutboxStorage(PersistentStorage):  # type: ignore[misc]
         self._outbox = outbox
 
     def push_message(self, mid: int, raw_package: bytes) -> None:
-        """Report a PUBREC to the outbox.
+        """Report the PUBREC of the packet with the identifier `mid` to the outbox.
 
-        The PUBREL in `raw_package` is ignored, because gmqtt would store it in place of the
-        PUBLISH.
+        gmqtt calls this method to replace the stored PUBLISH with the PUBREL in `raw_package`. The
+        PUBREL is ignored.
         """
         self._outbox.receive_pubrec(mid)
 

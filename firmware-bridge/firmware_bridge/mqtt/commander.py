@@ -1,6 +1,6 @@
 """Receives commands for boards from the broker, and publishes the boards' answers (MQTT 5.0).
 
-It uses an MQTT connection of its own, separate from the connection for readings. The session is
+The commander has its own MQTT connection, separate from the connection for readings. The session is
 clean and the subscription has QoS 0, so the broker does not queue commands while the bridge is
 offline. Answers are only published to topics below `answers/`. Without this limit, a client could
 make the bridge publish to a topic to which the client itself may not publish.
@@ -44,7 +44,7 @@ argument, and the callback for the answer.
 
 
 class Commander:
-    """Receives commands and publishes answers.
+    """The MQTT client that receives commands for boards and publishes the boards' answers.
 
     `run` continues until it is cancelled, and disconnects before it returns.
     """

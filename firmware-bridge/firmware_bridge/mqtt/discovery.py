@@ -56,7 +56,7 @@ def config_of(
     availability_topic: str | None,
     version: str,
 ) -> bytes | None:
-    """Return the description of a device, or None if none of its values can be shown."""
+    """Return the JSON description of a device, or None if none of its values can be shown."""
     components = {
         value_name: component
         for value_name, value in sorted(device.values.items())
@@ -186,7 +186,7 @@ def _template_of(device: str, name: str, value: SeenValue, readings: Readings) -
     contain the value.
     """
     if readings.payload == "senml":
-        # A pack that a board kept for some time has several records of a value, the latest last.
+        # A pack that a board kept for a while contains several records of a value, the latest last.
         found = (
             f"value_json | selectattr('n', 'eq', '{device}/{name}') "
             f"| map(attribute='{_FIELD_OF[value.kind]}', default='') | list | last"

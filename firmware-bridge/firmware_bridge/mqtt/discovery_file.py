@@ -29,9 +29,7 @@ logger = logging.getLogger(__name__)
 
 FILE_NAME: Final = "bridge.discovery.json"
 TOPICS_MAX: Final = 1024
-"""Maximum number of topics that the broker may still retain: current topics, and topics to be
-removed.
-"""
+"""Maximum number of topics in the file, including those that the bridge must still remove."""
 _VERSION: Final = 3
 _VERSIONS_READ: Final = (1, 2, 3)
 """Versions that can be read. `is_gone` was added in version 2, and `facts` in version 3."""
@@ -49,7 +47,10 @@ class Remembered:
 
 
 def load(path: Path) -> Remembered:
-    """Load the file. If the file is damaged, log a warning and return an empty record."""
+    """Load the record. If the file is missing or damaged, return an empty record.
+
+    If the file is damaged, a warning is logged.
+    """
     try:
         with path.open("rb") as file:
             found = json.loads(file.read(_BYTES_MAX))
@@ -67,7 +68,7 @@ def load(path: Path) -> Remembered:
 
 
 def contents_of(remembered: Remembered) -> bytes:
-    """Return the contents of the record file as JSON."""
+    """Return the record as JSON, to be written to its file."""
     body = {
         "version": _VERSION,
         "topics": sorted(remembered.topics),
@@ -86,7 +87,7 @@ def contents_of(remembered: Remembered) -> bytes:
 
 
 def write(path: Path, contents: bytes) -> None:
-    """Write the file durably. Raises OSError if writing fails."""
+    """Write the contents to the file durably. Raises OSError if this fails."""
     replace_durably(path, contents, partial=path.with_name(f"{path.name}.new"))
 
 

@@ -1,4 +1,4 @@
-"""Readable names and categories of values, such as "Gas reading" for `mbus_1_reading`."""
+"""Names and categories of values in Home Assistant: `mbus_1_reading` becomes "Gas reading"."""
 
 import re
 from collections.abc import Mapping

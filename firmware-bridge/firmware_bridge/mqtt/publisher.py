@@ -36,7 +36,7 @@ unknown user and a banned user.
 
 
 class Publisher:
-    """Keeps the bridge connected to the broker.
+    """The MQTT client that publishes readings, and reconnects when the connection is lost.
 
     `run` continues until it is cancelled, and disconnects before it returns.
     """
@@ -137,8 +137,9 @@ class Publisher:
         """Stop using a session. Return a description of the fault, or None if there was no fault.
 
         If the broker has lost the session (`begun` is True), the broker has created an empty
-        session with the same name. The next connection deletes this session. If the session is new,
-        but the broker already has a session with its name, this is a fault.
+        session with the same name. The next connection only deletes this session, with `discarded`
+        set to True. If the session is new, but the broker already has a session with its name, this
+        is a fault.
         """
         self._abandoned = session if begun else None
         if begun:

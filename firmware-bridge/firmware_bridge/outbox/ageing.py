@@ -19,7 +19,7 @@ class Ageing:
         self._begun = time.monotonic() - last_arrived
         self.age_max_seconds = age_max_seconds
         self.oldest: int | None = None
-        """Arrival of the oldest unpublished reading after the last commit, or None without one."""
+        """Arrival time of the oldest reading that was unpublished at the last commit, or None."""
 
     def now(self) -> int:
         """Return the time on the outbox's clock, in whole seconds."""

@@ -30,12 +30,12 @@ class Batch:
     boards: BoardRows
     bytes_count: int
     removable_bytes: int
-    """Bytes of the readings that may be dropped to make room for newer readings."""
+    """Size in bytes of the readings that may be dropped to make room for newer readings."""
     durable: asyncio.Future[None]
     began: float
-    """Time of the first reading on the monotonic clock, in seconds."""
+    """Arrival time of the first reading, in seconds, from the monotonic clock."""
     kinds: Sequence[tuple[str, str, str, Kind]] = ()
-    """Port, protocol, name and kind of the quantities that arrived for the first time."""
+    """Port, protocol, name and kind (data type) of quantities that arrived for the first time."""
 
 
 class Arrivals:

@@ -1,4 +1,4 @@
-"""Record of the frames that were accepted from a board after one of its starts.
+"""Record of the frames that were accepted from a board after it was switched on or reset.
 
 The latest 1,024 frames are recorded, in blocks of 64 frames. Each block is one row in the outbox's
 database, so a new frame changes only one small row::
@@ -17,7 +17,7 @@ FRAMES_REMEMBERED = 1024
 FRAMES_PER_BLOCK = 64
 BLOCKS_PER_START_MAX = FRAMES_REMEMBERED // FRAMES_PER_BLOCK + 1
 # docs/formats/board-frame.md: a board has at most 32 unacknowledged frames, so without a new frame
-# it cannot resend more than these. The limit is twice as many, for two boards with one number.
+# it cannot resend more than these. The limit is twice that, for two boards with the same number.
 RESENDS_MAX = 64
 # A board's next frame is at most this far ahead of its latest accepted frame.
 FRAMES_AHEAD_MAX = 32
@@ -75,11 +75,11 @@ class BoardStart:
         return sequence in self._resent or len(self._resent) < RESENDS_MAX
 
     def holds(self, sequence: int, digest: bytes) -> bool:
-        """Return True if the frame with this number was accepted with these contents."""
+        """Return True if a frame with this number and this digest of its contents was accepted."""
         return self._digest_of(sequence) == digest
 
     def has_contents(self, digest: bytes) -> bool:
-        """Return True if any recorded frame has these contents."""
+        """Return True if any recorded frame has contents with this digest."""
         return any(
             digest == digests[at : at + DIGEST_BYTES]
             for digests in self._blocks.values()

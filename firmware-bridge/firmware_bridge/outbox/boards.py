@@ -19,7 +19,7 @@ from firmware_bridge.readings.numbering import BoardIdentity
 
 # A gateway's serial lines carry tens of boards. More than this are noise that passed the CRC.
 DEVICES_MAX = 1024
-# A board resends only frames of its latest start. More are for boards that are swapped.
+# A board resends only frames of its latest start. More are kept for boards that are swapped.
 STARTS_PER_DEVICE_MAX = 32
 # One complete start for each device. A block takes about 600 bytes, so all take at most 10 MB.
 BLOCKS_MAX = 16384
@@ -31,7 +31,7 @@ REPEATS_MAX = 2**20
 BOOTS = 2**32
 
 StartKey = tuple[int, int, int]
-"""Key of a start: device, boot number and repeat."""
+"""Key of a board's start: device, boot number and repeat."""
 
 BootKey = tuple[int, int]
 """Key of a boot number: device and boot number."""
@@ -76,7 +76,7 @@ class BoardRows:
 
 
 class TooManyStarts(Exception):
-    """Raised if a frame is refused because its board has started too often with a boot number."""
+    """Raised if a frame is refused because its board has reused a boot number too often."""
 
 
 class Boards:
@@ -221,7 +221,7 @@ class Boards:
             keys.append(key)
 
     def _forget(self, key: StartKey) -> None:
-        """Delete the recorded frames of a start. The number of starts in `counts` is unchanged."""
+        """Delete the recorded frames of a board's start. The number of starts is still counted."""
         start = self._starts.pop(key)
         keys = self._by_device[key[0]]
         keys.remove(key)

@@ -6,7 +6,7 @@ from typing import Literal
 
 logger = logging.getLogger(__name__)
 
-# A full outbox accepts readings again below this share, so that its state does not flap.
+# A full outbox accepts readings again below this share of its limit. This prevents flapping.
 _ROOM_SHARE = 0.9
 
 
@@ -15,7 +15,7 @@ FullBy = Literal["bytes", "age", "disk"]
 
 
 class Capacity:
-    """Stores whether the outbox is full or accepts readings.
+    """The state of the outbox: full, or accepting readings.
 
     `disk_full` is True if the disk had no room at the last check.
     """

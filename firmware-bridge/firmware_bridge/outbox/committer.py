@@ -27,7 +27,7 @@ logger = logging.getLogger(__name__)
 
 
 class Committer(QueueCommitter[Signal]):
-    """Commits all changes to the outbox's database. No other code writes to this database."""
+    """The committer of the outbox. While it runs, no other code writes to the outbox's database."""
 
     def __init__(
         self,

@@ -23,7 +23,7 @@ class DeliveryTimes:
 
     def __init__(self) -> None:
         self._batches: deque[tuple[int, int, float]] = deque()
-        """First and last row of a batch, and its first arrival on the monotonic clock."""
+        """First and last row number of each batch, and the monotonic time of its first arrival."""
         self._steps = Steps()
 
     def committed(self, batches: Sequence[Batch], last_number: int) -> None:

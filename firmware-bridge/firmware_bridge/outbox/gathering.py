@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from firmware_bridge.outbox.boards import DEVICES_MAX
 
-# Half of the frames that a board may have unacknowledged (docs/formats/board-frame.md), so that it
-# can send the next ones while these are being committed.
+# Half of the frames that a board may have unacknowledged (docs/formats/board-frame.md). It can send
+# the other half while these are being committed.
 FRAMES_GATHERED_MAX = 16
 # A frame that arrives this soon after an acknowledgement was sent because of it: 28 bytes and
 # their acknowledgement take 50 ms at 9,600 baud, and a board's program may take as long.
@@ -20,7 +20,7 @@ PROMPT_SECONDS = 0.2
 
 @dataclass(slots=True)
 class _Board:
-    """The state of the acknowledgements for one board.
+    """Counts of the unacknowledged and acknowledged frames of one board.
 
     `waiting` is the number of unacknowledged frames. `answered` is the number of frames that were
     acknowledged since `waiting` last rose from 0.
@@ -35,7 +35,7 @@ class Gathering:
     """The number of unacknowledged frames of each board on one port.
 
     If there are more than `DEVICES_MAX` boards, only boards with unacknowledged frames are kept.
-    Times are seconds of the monotonic clock.
+    Times are in seconds and come from the monotonic clock.
     """
 
     def __init__(self) -> None:
@@ -60,7 +60,7 @@ class Gathering:
         return not waits_for_each and board.waiting < FRAMES_GATHERED_MAX
 
     def acknowledge(self, device: int, now_seconds: float) -> None:
-        """Record that a frame of this board was acknowledged."""
+        """Record that a frame of the board `device` was acknowledged."""
         board = self._boards[device]
         board.waiting -= 1
         board.answered += 1

@@ -26,7 +26,7 @@ from firmware_bridge.readings.numbering import BoardIdentity
 from firmware_bridge.readings.publications import Publication
 from gateway.process.files.queue_database import CommitThread
 
-# Readings that wait for their commit. Above this, ports stop reading until the disk catches up.
+# Bytes of uncommitted readings. Above this, ports are not read until the disk catches up.
 UNCOMMITTED_BYTES_MAX = 4 * 1024 * 1024
 
 
@@ -47,8 +47,8 @@ class OutboxStatus(TypedDict):
 class Outbox:
     """The durable queue of readings for the broker.
 
-    Only `run` writes to the database. Ports submit readings and wait for a future, which is done
-    when the readings are durable.
+    Ports submit readings and receive a future. It is done when `run` has committed the readings to
+    the database, which makes them durable.
     """
 
     def __init__(

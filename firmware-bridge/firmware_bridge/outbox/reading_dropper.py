@@ -21,7 +21,7 @@ FULL_BY_AGE = "outbox_age"
 
 # Rows per query.
 _PAGE_ROWS = 256
-# Maximum seconds between two checks of the age of readings, in addition to those at commits.
+# Maximum seconds between two periodic checks of the age of readings. Each commit checks it too.
 _SEARCH_SECONDS_MAX = 60.0
 # Readings are no longer dropped below this share of the limit.
 _ROOM_SHARE = 0.9
@@ -48,7 +48,7 @@ class Dropped:
 
 
 class ReadingDropper:
-    """Chooses which readings to drop.
+    """The part of the outbox that chooses and drops readings while the outbox is full.
 
     `removable_bytes` is the size of the stored readings that may be dropped now. If `due` is True,
     the next commit must check the ages of readings. `wake` is called to start a commit.
@@ -80,11 +80,11 @@ class ReadingDropper:
         self.removable_bytes += self._readings.removable_bytes_after(last_started, name)
 
     def started(self, exchanges: Iterable[Exchange[Publication]]) -> None:
-        """Record that readings can no longer be dropped, because their publication has begun."""
+        """Keep the readings in `exchanges` from being dropped: their publication has begun."""
         self.removable_bytes -= self._bytes_of(exchanges)
 
     def returned(self, exchanges: Iterable[Exchange[Publication]]) -> None:
-        """Record that readings can be dropped again, because the broker has lost the session."""
+        """Allow the readings in `exchanges` to be dropped again: the session was lost."""
         self.removable_bytes += self._bytes_of(exchanges)
         self._searched_to = 0
 

@@ -21,21 +21,21 @@ _MQTT_3_1_1: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class Pubrec:
-    """Signals that a PUBREC from the broker has arrived."""
+    """Event: a PUBREC from the broker has arrived."""
 
     packet_id: int
 
 
 @dataclass(frozen=True, slots=True)
 class Pubcomp:
-    """Signals that a PUBCOMP from the broker has arrived."""
+    """Event: a PUBCOMP from the broker has arrived."""
 
     packet_id: int
 
 
 @dataclass(frozen=True, slots=True)
 class Connected:
-    """Signals that a connection has been established. `send` sends packets over this connection.
+    """Event: a connection has been established. `send` sends packets over this connection.
 
     If `session_present` is False, the broker has just created the session.
     """
@@ -46,12 +46,12 @@ class Connected:
 
 @dataclass(frozen=True, slots=True)
 class SessionLost:
-    """Signals that the broker has lost the session. All exchanges end."""
+    """Event: the broker has lost the session. All exchanges end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Disconnected:
-    """Signals that a connection has ended. `send` is the function that sent packets over it."""
+    """Event: a connection has ended. `send` is the function that sent packets over it."""
 
     send: Send
 

@@ -9,8 +9,8 @@ from firmware_bridge.readings.kinds import KINDS, KINDS_KEPT_MAX, Kind
 from firmware_bridge.readings.publications import ROW_OVERHEAD_BYTES, Publication
 from gateway.process.durable_queue.table import QueueTable, TableDatabase
 
-# Maximum number of kinds that are loaded for a port at a start: the newest. Noise on a line may
-# look like new names, so half of a decoder's memory stays free for names after the start.
+# Maximum number of kinds that are loaded for a port when the bridge starts: the newest. Noise on a
+# line may look like new names, so half of a decoder's memory stays free for later names.
 KINDS_REMEMBERED_MAX = KINDS_KEPT_MAX // 2
 # Maximum number of rows for all ports: 16 ports with that many quantities, about 1 MB.
 KINDS_STORED_MAX = 16 * KINDS_REMEMBERED_MAX

@@ -1,7 +1,7 @@
 """Polls devices that respond to a fixed request with a line of text or a binary frame.
 
-The protocol's own decoder reads the response. Noise before the response is skipped, and so is an
-echo of the request.
+The decoder of the port's protocol reads the response. Noise before the response is skipped, and so
+is an echo of the request.
 """
 
 from abc import ABC
@@ -26,8 +26,8 @@ from gateway.process.declarations.quantities import Duration, Text, refusal
 from gateway.process.declarations.serial_line import Line
 
 ANSWER_BYTES_MAX: Final = 4096
-"""Maximum bytes of a response with the noise before it. The longest frame has 256 bytes, the
-longest line 4 KiB.
+"""Maximum bytes of a response, including noise before it. The longest frame has 256 bytes, and the
+longest line has 4 KiB.
 """
 _BITS_PER_CHARACTER: Final = 11
 
@@ -47,9 +47,9 @@ ASKED_DESCRIPTIONS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class AskedSettings(DecoderSettings, PollerSettings, ABC):
-    """Base of the settings of protocols whose devices can be polled or can send unprompted.
+    """Base class for the settings of protocols whose devices are polled or send unprompted.
 
-    Devices are polled if a request is set, in `poll` or `poll_text`.
+    The bridge polls the device on a port if `poll` or `poll_text` contains a request.
     """
 
     poll: Annotated[str, _BYTES] | None = None
@@ -66,13 +66,16 @@ class AskedSettings(DecoderSettings, PollerSettings, ABC):
 
     @property
     def request_bytes(self) -> bytes:
-        """The bytes of the request. They are empty if the device sends unprompted."""
+        """The bytes of the request, or no bytes if the device sends unprompted."""
         if self.poll_text is not None:
             return self.poll_text.encode("ascii")
         return bytes.fromhex(self.poll or "")
 
     def check(self) -> None:
-        """Reject `poll` together with `poll_text`, and polling settings without a request."""
+        """Reject `poll` together with `poll_text`, and settings for polling without a request.
+
+        Also reject `wake_pause` without `wake`.
+        """
         super().check()
         if self.poll is not None and self.poll_text is not None:
             raise refusal("either poll or poll_text: each of them is the request")
@@ -88,7 +91,7 @@ class AskedSettings(DecoderSettings, PollerSettings, ABC):
 
 
 class AskingPoller(Poller):
-    """Sends a request at regular intervals, and decodes the responses."""
+    """Poller that sends a fixed request at regular intervals, and decodes the responses."""
 
     def __init__(self, settings: AskedSettings, line: Line) -> None:
         self._settings = settings
@@ -124,12 +127,15 @@ class AskingPoller(Poller):
         self._read_bytes = 0
 
     def read(self, answer: bytes) -> Outcome | None:
-        """Feed new response bytes to the decoder. Return the first complete frame, or None."""
+        """Feed the new bytes of a response to the decoder. Return the first complete frame or None.
+
+        `answer` contains all bytes of the response that were received so far.
+        """
         data, self._read_bytes = answer[self._read_bytes :], len(answer)
         return self._frame_in(self._decoder.feed(data))
 
     def time_out(self, answer: bytes) -> Outcome:
-        """Return the frame that silence on the line has completed, or the reason for a failure."""
+        """Return the frame that silence on the line completes, or the reason why there is none."""
         frame = self._frame_in(self._decoder.flush())
         if frame is not None:
             return frame
@@ -151,5 +157,5 @@ class AskingPoller(Poller):
         return skipped
 
     def end(self, outcome: Outcome, now_seconds: float) -> str:
-        """Return an empty string. The outcome of a request needs no message in the log."""
+        """Return an empty string, because the outcome of a request needs no log message."""
         return ""

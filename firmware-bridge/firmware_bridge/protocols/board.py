@@ -13,7 +13,8 @@ from firmware_bridge.protocols.frame import Frame
 from firmware_bridge.protocols.interface import DecoderSettings
 from firmware_bridge.readings.numbering import BOARD_DEVICE_PREFIX
 
-# Stuffed bytes between two delimiters. A small board can hold two such frames in RAM.
+# Maximum bytes of a stuffed frame without its delimiters. A small board can hold two such frames in
+# RAM.
 FRAME_BYTES_MAX = 1024
 
 _DELIMITER = re.compile(rb"\x00")
@@ -35,7 +36,8 @@ class Board(DecoderSettings):
 class BoardDecoder(DelimitedDecoder):
     """Decoder of board frames.
 
-    A decoded frame contains the board's `identity`, and the acknowledgement to send back.
+    A decoded frame contains an `identity`: the board, its boot number, and a sequence number. A
+    frame of readings also contains the acknowledgement to send back.
 
     If the port is opened in the middle of a frame, the rest of this frame fails the CRC check. Only
     this frame is discarded.
@@ -48,5 +50,5 @@ class BoardDecoder(DelimitedDecoder):
         self._read_stuffed = read_frame
 
     def read_frame(self, data: bytes) -> Frame:
-        """Decode a frame. `data` contains COBS-stuffed bytes without the delimiters."""
+        """Decode a frame. `data` is the COBS-stuffed frame without its delimiters."""
         return self._read_stuffed(data)

@@ -12,7 +12,7 @@ class BoardCommand(IntEnum):
 
 
 class AnswerCode(IntEnum):
-    """Result codes of commands. A board can also answer with a code that is not listed here."""
+    """Result codes in boards' answers to commands. Boards may also send codes not listed here."""
 
     DONE = 0
     UNKNOWN_COMMAND = 1

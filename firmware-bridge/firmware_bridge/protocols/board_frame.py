@@ -35,7 +35,8 @@ _CRC_INITIAL = 0xFFFF  # CRC-16/CCITT-FALSE: polynomial 0x1021, nothing reflecte
 def read_frame(stuffed: bytes) -> Frame:
     """Decode a frame of readings or an answer to a command.
 
-    The result for a frame of readings includes the acknowledgement to send.
+    `stuffed` is the COBS-stuffed frame without its delimiters. The result for a frame of readings
+    includes the acknowledgement to send.
 
     Raises:
         Damaged: if the frame is invalid. The reason is "cobs", "length", "checksum", "version" or
@@ -62,15 +63,17 @@ def frame_bytes_of(identity: BoardIdentity, measurements: Sequence[Measurement])
 
 
 def acknowledgement_of(identity: BoardIdentity) -> bytes:
-    """Return the acknowledgement for a frame, with the delimiters."""
+    """Return the acknowledgement for the frame with this identity, including the delimiters."""
     return _wrap(ACKNOWLEDGEMENT_KIND, identity, b"")
 
 
 def read_acknowledgement(stuffed: bytes) -> BoardIdentity:
-    """Decode an acknowledgement as a board would. `stuffed` has no delimiters.
+    """Decode an acknowledgement as a board would. Return the identity of the acknowledged frame.
+
+    `stuffed` is the COBS-stuffed acknowledgement without its delimiters.
 
     Raises:
-        Damaged: if the frame is not an acknowledgement.
+        Damaged: if the frame is damaged or is not an acknowledgement.
     """
     kind, identity, rest = _unwrap(stuffed)
     if kind != ACKNOWLEDGEMENT_KIND or rest:
@@ -79,17 +82,21 @@ def read_acknowledgement(stuffed: bytes) -> BoardIdentity:
 
 
 def command_bytes_of(identity: BoardIdentity, command: int, argument: int) -> bytes:
-    """Return a command with its delimiters. `identity.sequence` is the number of the request."""
+    """Return the frame of a command, with the delimiters.
+
+    `identity.sequence` is the number of the request.
+    """
     return _wrap(COMMAND_KIND, identity, _COMMAND.pack(command, argument))
 
 
 def read_command(stuffed: bytes) -> tuple[BoardIdentity, int, int]:
-    """Decode a command as a board would. `stuffed` has no delimiters.
+    """Decode a command as a board would.
 
-    Return the identity (with the number of the request), the command, and its argument.
+    `stuffed` is the COBS-stuffed command without its delimiters. Return the identity (which
+    contains the number of the request), the command, and its argument.
 
     Raises:
-        Damaged: if the frame is not a command.
+        Damaged: if the frame is damaged or is not a command.
     """
     kind, identity, rest = _unwrap(stuffed)
     if kind != COMMAND_KIND or len(rest) != _COMMAND.size:

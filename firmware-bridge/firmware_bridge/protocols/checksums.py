@@ -45,7 +45,7 @@ def crc16_modbus(data: bytes) -> int:
 
 
 def crc16_x25(data: bytes) -> int:
-    """Return the CRC-16/IBM-SDLC of `data`. SML uses this checksum."""
+    """Return the CRC-16/IBM-SDLC of `data`, also called CRC-16/X-25. SML uses this checksum."""
     return _crc_of(data, _WORD, _TABLE_1021) ^ _WORD
 
 
@@ -55,7 +55,7 @@ def crc16_kermit(data: bytes) -> int:
 
 
 class Checksum(NamedTuple):
-    """The size of a checksum in bytes, and the function that computes the checksum."""
+    """A type of checksum: its size in bytes, and the function that computes it."""
 
     bytes_count: int
     of: Callable[[bytes], int]

@@ -4,8 +4,8 @@
     21,5;40;1013,2
 
 A line is split at semicolons or tabs if this gives the right number of columns, otherwise at
-commas. A line has no checksum and no names. One invalid value therefore makes the whole line count
-as damaged, so boot messages and headings do not become readings.
+commas. A line contains neither a checksum nor the names of its columns. If one value is invalid,
+the whole line therefore counts as damaged. This prevents boot messages from becoming readings.
 """
 
 import csv
@@ -27,7 +27,7 @@ from gateway.process.declarations.names import NAME_PATTERN
 from gateway.process.declarations.quantities import Items, Text, refusal
 
 SKIPPED = "_"
-"""The column name for a column that is not read."""
+"""The name in `columns` for a column that is not read."""
 
 _OTHER_DELIMITERS = (";", "\t")
 
@@ -79,8 +79,8 @@ class CellReader:
     def read(self, line: str, skipped: Counter[str]) -> dict[str, Measurement]:
         """Return the measurements of a line.
 
-        The result is empty for a heading, which loggers send again when they restart. `skipped`
-        counts values that were not measured.
+        The result is empty if the line is a heading. Loggers send a heading again when they
+        restart. `skipped` counts values that were not measured.
 
         Raises:
             Damaged: if the line is invalid. The reason is "columns" if the number of columns is
@@ -102,7 +102,8 @@ class CellReader:
     def _cells_of(self, line: str) -> list[str]:
         """Split a line into cells.
 
-        Some devices print a separator after the last value too, so an empty last cell is ignored.
+        Some devices print a separator after the last value too. An extra empty cell at the end is
+        therefore ignored.
 
         Raises:
             Damaged: with reason "columns" if the number of cells is wrong, or "syntax" if the line

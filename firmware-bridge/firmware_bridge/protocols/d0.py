@@ -47,8 +47,8 @@ _REACTION_SECONDS: Final = 0.25
 """Time from a response to the next request. The standard allows 0.2 s to 1.5 s."""
 _ADAPTER_SECONDS: Final = 1.0
 _WAKE_UP_SECONDS, _WAKE_UP_PAUSE_SECONDS = 2.2, 1.6
-"""Seconds of NUL bytes, and of the pause after them. Battery-powered meters only listen at times.
-"""
+"""Duration of the NUL bytes that wake a meter up, and of the pause after them. Battery-powered
+meters only listen at intervals."""
 _BITS_PER_CHARACTER: Final = 10
 _STX, _ETX = b"\x02", b"\x03"
 _IDENTIFICATION = re.compile(rb"/[A-Za-z]{3}([!-~])[^\r\n]*\r\n")
@@ -93,12 +93,12 @@ class D0(PollerSettings):
             )
 
     def poller(self, line: Line | None) -> "D0Poller":
-        """Create a poller for one meter."""
+        """Create a poller for the meter on `line`."""
         return D0Poller(self, self.default_line if line is None else line)
 
 
 class D0Poller(Poller):
-    """Poller of one meter. Each poll signs on, negotiates a baud rate, and reads the telegram."""
+    """Poller of one meter. Each poll signs on, negotiates a baud rate, and reads a telegram."""
 
     def __init__(self, settings: D0, line: Line) -> None:
         self._settings = settings
@@ -143,7 +143,11 @@ class D0Poller(Poller):
         return TELEGRAM_BYTES_MAX * _BITS_PER_CHARACTER / rate
 
     def read(self, answer: bytes) -> Outcome | Request | None:
-        """Read the meter's identification. Then read the telegram that follows."""
+        """Read the meter's identification, and in later calls the telegram that follows.
+
+        Return the request that continues the poll, the outcome of the poll, or None if more bytes
+        are needed.
+        """
         if self._identification is not None:
             return self._telegram_of(self._identification, answer)
         found = _IDENTIFICATION.search(answer)
@@ -202,16 +206,16 @@ class D0Poller(Poller):
         return self._kinds
 
     def take_skipped(self) -> Counter[str]:
-        """Return the number of values skipped since the last call, by reason."""
+        """Return the number of skipped values since the last call, by reason."""
         skipped, self._skipped = self._skipped, Counter()
         return skipped
 
     def time_out(self, answer: bytes) -> Outcome:
-        """Return the reason why no complete telegram has arrived before the timeout."""
+        """Return the reason why no complete telegram arrived before the timeout."""
         if not answer.strip(b"\0\r\n"):
             return Damage("no_answer")
         return Damage("truncated" if _IDENTIFICATION.search(answer) else "noise")
 
     def end(self, outcome: Outcome, now_seconds: float) -> str:
-        """Return an empty string. The outcome of a poll needs no message in the log."""
+        """Return an empty string, because the outcome of a poll needs no log message."""
         return ""

@@ -1,4 +1,4 @@
-"""Decodes numbers at fixed positions, such as fields of declared frames and Modbus registers."""
+"""Decodes numbers at fixed positions: fields of binary frames, and Modbus registers."""
 
 import math
 import struct
@@ -30,7 +30,7 @@ def bytes_of_form(form: str) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class FrameField(Section):
-    """The settings of one quantity in a declared frame."""
+    """Settings of one quantity in a binary frame: position, number format, scale and unit."""
 
     descriptions: ClassVar = {
         "name": "Name of the quantity.",
@@ -55,7 +55,7 @@ class FrameField(Section):
 
 
 def values_of(fields: Sequence[FrameField], data: bytes, order: ByteOrder) -> Quantities:
-    """Decode all fields of a frame. `order` is the byte order.
+    """Decode all fields of the frame in `data`. `order` is the byte order.
 
     Raises:
         Damaged: with reason "value" if a number is out of range.
@@ -101,9 +101,9 @@ def read_number(
 
 
 def _shortest_of(number: float) -> float:
-    """Return the shortest decimal that is stored as the same 32-bit float.
+    """Return the shortest decimal number that rounds to the same 32-bit float as `number`.
 
-    For example, return 0.1 instead of 0.100000001.
+    For example, the result is 0.1 instead of 0.100000001.
     """
     if abs(number) > _FLOAT_32_MAX:
         return number  # If rounded up, it would not fit in a 32-bit float.

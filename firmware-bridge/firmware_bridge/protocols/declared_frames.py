@@ -17,7 +17,7 @@ from firmware_bridge.protocols.frame import Damaged, Frame
 from firmware_bridge.protocols.scanning import ScanningDecoder
 from gateway.process.declarations.quantities import Items, Text, Whole, refusal
 
-# Sensors' frames have 4 to 64 bytes. For each start that noise imitates, a checksum of this many
+# Sensors' frames have 4 to 64 bytes. For each false start in noise, the checksum of up to this many
 # bytes is computed.
 FRAME_BYTES_MAX = 256
 
@@ -30,7 +30,7 @@ Hex = Annotated[str, Text(_HEX, _HEX_ALLOWED)]
 
 @dataclass(frozen=True, kw_only=True)
 class DeclaredFrames(AskedSettings):
-    """Settings for frames with a declared start, length, fields and checksum."""
+    """Settings for binary frames: their start, length, fields and checksum."""
 
     descriptions: ClassVar = {
         "start": "Bytes with which each frame begins.",
@@ -97,11 +97,11 @@ class DeclaredFrames(AskedSettings):
 
     @property
     def units(self) -> tuple[str | None, ...]:
-        """The units of the fields."""
+        """The units of the fields in a frame."""
         return tuple(each.unit for each in self.fields)
 
     def value_names(self, device: str) -> frozenset[str]:
-        """Return the names of the fields."""
+        """Return the names of the fields in a frame."""
         return frozenset(each.name for each in self.fields)
 
     @property
@@ -116,7 +116,7 @@ class DeclaredFrames(AskedSettings):
 
     @property
     def bytes_after_fields(self) -> int:
-        """The number of bytes after the fields. These bytes are the checksum and the end bytes."""
+        """The number of bytes after the fields: the checksum and the end bytes."""
         return CHECKSUMS[self.checksum].bytes_count + len(self.end_bytes)
 
     @property
@@ -155,7 +155,7 @@ class DeclaredDecoder(ScanningDecoder):
         return position + frame_bytes
 
     def read_frame(self, data: bytes) -> Frame | None:
-        """Check the end bytes and the checksum, and decode the fields."""
+        """Check the end bytes and the checksum of a frame, and decode its fields."""
         if not data.endswith(self._end):
             raise Damaged("end")
         content = data[: len(data) - len(self._end)]

@@ -1,4 +1,4 @@
-"""Base of decoders for frames between delimiters. Bytes can arrive in pieces of any size.
+"""Base class for decoders of delimited frames. Bytes can arrive in pieces of any size.
 
 A frame that exceeds the maximum length is counted once, as `overlong`, and skipped up to its end.
 Decoding continues with the next frame.
@@ -12,7 +12,10 @@ from firmware_bridge.protocols.interface import Decoder
 
 
 class DelimitedDecoder(Decoder):
-    """Splits a stream at `delimiter`, and decodes each non-empty piece with `read_frame`."""
+    """Decoder that splits a stream at `delimiter`, and decodes each piece with `read_frame`.
+
+    Empty pieces are ignored.
+    """
 
     def __init__(self, delimiter: re.Pattern[bytes], frame_bytes_max: int) -> None:
         super().__init__()

@@ -84,7 +84,7 @@ class DlmsDecoder(ScanningDecoder):
         """Return the complete frames among the buffered bytes, after a pause on the line.
 
         A frame that was incomplete before the pause will not be completed. However, its bytes might
-        contain shorter frames. If only flag bytes are buffered, they are discarded.
+        contain shorter frames. If only flag bytes (0x7E) are buffered, they are discarded.
         """
         self._drop_flags()
         return super().flush()
@@ -108,7 +108,7 @@ class DlmsDecoder(ScanningDecoder):
         return end
 
     def read_frame(self, data: bytes) -> Frame | None:
-        """Check a frame. If the frame carries the last part of a message, decode the message."""
+        """Check a frame. If it carries the last part of a message, decode the message."""
         message = self._joined(part_of(data))
         if message is None:
             return None
@@ -119,7 +119,7 @@ class DlmsDecoder(ScanningDecoder):
         return self._frame_of(message)
 
     def _joined(self, part: Part) -> bytes | None:
-        """Add a part to the message. Return the message if it is complete, otherwise None.
+        """Add a part to the current message. Return the message if it is complete, otherwise None.
 
         Raises:
             Damaged: with reason "truncated" if the first part is missing, or "overlong" if the
@@ -140,7 +140,7 @@ class DlmsDecoder(ScanningDecoder):
         return message
 
     def _unblocked(self, block: bytes) -> bytes | None:
-        """Add a block to the message. Return the message if it is complete, otherwise None.
+        """Add a block to the current message. Return the message if it is complete, otherwise None.
 
         Raises:
             Damaged: with reason "dlms" if the block is invalid, or "overlong" if the message is too

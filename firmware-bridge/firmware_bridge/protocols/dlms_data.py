@@ -19,7 +19,7 @@ _TIMES: Final = {25: 12, 26: 5, 27: 4}
 
 @dataclass(frozen=True, slots=True)
 class Enumerated:
-    """A value of a DLMS enumeration. It is usually a unit."""
+    """A value of a DLMS enumeration, which is usually the code of a unit."""
 
     code: int
 
@@ -29,7 +29,9 @@ Data = int | float | bool | str | bytes | Enumerated | list["Data"] | None
 
 
 def data_at(buffer: bytes, at: int, depth: int = DEPTH_MAX) -> tuple[Data, int]:
-    """Decode the value at a position. Return the value and the position after it.
+    """Decode the value at the position `at`. Return the value and the position after it.
+
+    `depth` is the maximum number of nested arrays and structures.
 
     Raises:
         Damaged: with reason "dlms" if the value is invalid or truncated.

@@ -26,7 +26,7 @@ _LLC = (b"\xe6\xe7\x00", b"\xe6\xe6\x00")
 
 
 class Part(NamedTuple):
-    """The part of a message in one frame.
+    """The part of a DLMS message in one frame.
 
     `is_first` is None if the frame does not indicate whether the part is the first one.
     """
@@ -37,9 +37,12 @@ class Part(NamedTuple):
 
 
 def end_of_frame(buffer: bytes, position: int) -> int | None:
-    """Return the end of a frame, or None if more bytes are needed.
+    """Return the end of the frame at `position`, or None if more bytes are needed.
 
     If no frame starts at `position`, return `position`.
+
+    Raises:
+        Damaged: with reason "truncated" if an HDLC frame does not end with a flag.
     """
     if buffer[position] == FLAG:
         return _end_of_hdlc(buffer, position)
@@ -71,7 +74,7 @@ def _end_of_hdlc(buffer: bytes, position: int) -> int | None:
 
 
 def part_of(frame: bytes) -> Part:
-    """Check a frame and return its part of the message.
+    """Check a frame, and return the part of a message that it carries.
 
     Raises:
         Damaged: with reason "checksum" if the checksum is wrong, or "dlms" if an address is
@@ -91,7 +94,7 @@ def _part_of_hdlc(frame: bytes) -> Part:
 
 
 def _after_address(content: bytes, at: int) -> int:
-    """Return the position after an address. The last byte of an address is odd.
+    """Return the position after the HDLC address at `at`. The last byte of an address is odd.
 
     Raises `Damaged` with reason "dlms" if the address does not end within 4 bytes.
     """

@@ -1,10 +1,11 @@
-"""Encrypted messages from meters, and their keys (DLMS general-glo-ciphering, AES-GCM)::
+"""Encrypted messages from meters, and the meters' keys (DLMS general-glo-ciphering, AES-GCM)::
 
     DB | length, system title, 8 bytes | length | security u8 | frame counter u32 | ciphertext | tag
 
-The nonce is the system title and the frame counter. The tag has 12 bytes and covers the ciphertext,
-the security byte and the authentication key. Source: DLMS UA 1000-2, section 9.2.7. Austrian, Swiss
-and Danish meters send encrypted messages, and so do meters in Luxembourg on their P1 port.
+The nonce consists of the system title and the frame counter. The tag has 12 bytes and covers the
+ciphertext, the security byte and the authentication key. Source: DLMS UA 1000-2, section 9.2.7.
+Austrian, Swiss and Danish meters send encrypted messages, and so do meters in Luxembourg on their
+P1 port.
 """
 
 from collections.abc import Callable
@@ -30,9 +31,10 @@ KEY_DESCRIPTIONS: Final = {
 
 @dataclass(frozen=True, kw_only=True)
 class MeterKeys(DecoderSettings):
-    """Settings with the keys of an encrypting meter.
+    """Base class for the settings of protocols whose meters can encrypt their messages.
 
-    The keys are secret, and loaded only when needed.
+    The settings name the files with the keys. The keys are secret, so they are loaded only when
+    they are needed.
     """
 
     key_file: Annotated[str, KEY_PATH] | None = None
@@ -49,7 +51,9 @@ class MeterKeys(DecoderSettings):
             )
 
     def with_secrets(self, first_line_of: Callable[[str, str], str]) -> Self:
-        """Return the settings with the keys loaded. `first_line_of` reads the first line of a file.
+        """Return a copy of the settings with the keys loaded from their files.
+
+        `first_line_of` returns the first line of a file.
 
         Raises:
             ValueError: if a file does not contain a key.
@@ -101,8 +105,8 @@ def length_at(data: bytes, at: int) -> tuple[int, int] | None:
 def decrypted(data: bytes, key: bytes | None, authentication_key: bytes | None) -> bytes:
     """Decrypt a ciphered message and return its content.
 
-    The tag is only checked if an authentication key is given. Otherwise, a wrong key is not
-    detected here, but the decrypted content will be invalid.
+    The authentication tag is only checked if an authentication key is given. Otherwise, a wrong key
+    is not detected here, but the decrypted content will be invalid.
 
     Raises:
         Damaged: with reason "encrypted" if there is no key, "key" if the tag does not match the

@@ -107,9 +107,9 @@ def _with_codes(data: list[Data]) -> Iterator[_Object]:
 
 
 def _scale_of(data: Data) -> tuple[int | None, int | None]:
-    """Parse a structure with a power of ten and a unit.
+    """Return the power of ten and the unit in a structure.
 
-    Return the power of ten and the unit, or (None, None) if the structure is invalid.
+    The result is (None, None) if `data` is not a structure of a power of ten and a unit.
     """
     if isinstance(data, list) and len(data) == 2:
         power, unit = data
@@ -122,10 +122,10 @@ _WATT, _VAR, _AMPERE, _VOLT, _WATT_HOUR, _VAR_HOUR = 27, 29, 33, 35, 30, 32
 
 
 def _kamstrup_object(found: _Object) -> _Object:
-    """Add the scale and the unit to an object from a Kamstrup meter. The OBIS code determines them.
+    """Return an object from a Kamstrup meter, with the scale and the unit added.
 
-    All Kamstrup meters use the same scales. For example, currents are sent in steps of 0.01 A, and
-    energies in steps of 10 Wh.
+    The OBIS code determines the scale and the unit, because all Kamstrup meters use the same
+    scales. For example, currents are sent in steps of 0.01 A, and energies in steps of 10 Wh.
     """
     c, d = int(found.code.c), found.code.d
     if found.code.a != "1" or not isinstance(found.value, int):
@@ -151,7 +151,8 @@ _KAIFA: Final = {
     14: (*_ONE_PHASE, "time", *_ENERGIES),
     18: (*_THREE_PHASES, "time", *_ENERGIES),
 }
-"""The lists of Kaifa's Norwegian meters (KFM_001), by the number of values in the list."""
+"""The order of the values in a list from a Norwegian Kaifa meter (KFM_001), by the list's length.
+"""
 _TEXTS_OF_KAIFA: Final = {
     "version": ("1", "0", "0", "2", "129"),
     "number": ("0", "0", "96", "1", "0"),
@@ -247,7 +248,7 @@ def _value_of(found: _Object) -> Value:
 def time_text(data: bytes) -> str:
     """Return the time of a meter's clock as `YYYY-MM-DD hh:mm:ss`.
 
-    `data` has year u16, month, day, weekday, hour, minute and second.
+    `data` begins with the year (u16), month, day, weekday, hour, minute and second.
 
     Raises:
         Damaged: with reason "time" if a part of the time is unspecified.

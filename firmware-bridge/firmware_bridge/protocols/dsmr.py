@@ -81,9 +81,9 @@ class Dsmr(MeterKeys):
 class DsmrDecoder(ScanningDecoder):
     """Decoder of unencrypted telegrams.
 
-    A telegram counts as damaged if it has no end, or if another telegram begins in it. Encrypted
-    messages are damaged too, with reason "encrypted", so that an operator sees that a key is
-    missing.
+    A telegram counts as damaged if it has no end, or if another telegram begins before its end.
+    Encrypted messages count as damaged with reason "encrypted". This shows the operator that a key
+    is missing.
     """
 
     fillers: ClassVar = b"\r\n\0 "
@@ -94,7 +94,7 @@ class DsmrDecoder(ScanningDecoder):
         self._settings = settings
 
     def find_start(self, buffer: bytes, position: int) -> int:
-        """Return the first position where a telegram or an encrypted message could begin, or -1."""
+        """Return where the next telegram or encrypted message could begin, or -1 if nowhere."""
         found = _ANY_START.search(buffer, position)
         return found.start() if found else -1
 
@@ -119,7 +119,7 @@ class DsmrDecoder(ScanningDecoder):
         return None
 
     def read_frame(self, data: bytes) -> Frame | None:
-        """Check the CRC, and parse the telegram."""
+        """Check the CRC of a telegram, and parse the telegram."""
         if not data.startswith(_START):
             raise Damaged("encrypted")
         data = _without_check(data)
@@ -164,9 +164,9 @@ class EncryptedDecoder(ScanningDecoder):
 
 
 def _end_of_ciphered(buffer: bytes, position: int) -> int | None:
-    """Return the end of an encrypted message, or None if its length field is incomplete.
+    """Return the end of the encrypted message at `position`, or None if more bytes are needed.
 
-    If no such message begins at `position`, the result is `position`.
+    If no encrypted message begins at `position`, return `position`.
 
     Raises:
         Damaged: with reason "overlong" if the message is longer than any telegram.

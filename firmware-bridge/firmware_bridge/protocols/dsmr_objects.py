@@ -33,12 +33,12 @@ _AROUND_LINES = " \t\0\x02"
 """Blanks, fillers, and the STX that a polled meter sends before the first object."""
 _GROUP = re.compile(r"\(([^()]*)\)")
 _METRES = re.compile(r"\*m$")
-"""Unit in which heat meters mean minutes."""
+"""The unit `m` at the end of a value. Heat meters use it for minutes."""
 
 
 @dataclass(frozen=True)
 class TelegramObject:
-    """An object of the telegram: its code, its name, and the strings in its parentheses.
+    """An object of a telegram: its code, its name, and the strings in its parentheses.
 
     `is_number` is True if the strings are numbers, even without a unit.
     """
@@ -77,7 +77,7 @@ def is_quantity(group: str) -> bool:
 
 
 def _objects_in(lines: list[bytes], skipped: Counter[str]) -> Iterator[tuple[Code, list[str]]]:
-    """Yield the OBIS code of each object, and a list of the contents of its parentheses."""
+    """Yield the OBIS code of each object in the lines, and the strings in its parentheses."""
     latest: tuple[Code, list[str]] | None = None
     for line in _separate_objects(_whole_lines(lines, skipped)):
         found = _OBJECT.fullmatch(line)
@@ -96,7 +96,7 @@ def _objects_in(lines: list[bytes], skipped: Counter[str]) -> Iterator[tuple[Cod
 def _is_continued(code: Code, groups: list[str], line: str) -> bool:
     """Return True if `line` could continue an object that began in an earlier line.
 
-    `code` is the object's OBIS code, and `groups` contains the contents of its parentheses so far.
+    `code` is the object's OBIS code, and `groups` contains the strings in its parentheses so far.
     If the object is already a complete number, the line belongs to another object whose beginning
     was lost.
     """
@@ -104,7 +104,7 @@ def _is_continued(code: Code, groups: list[str], line: str) -> bool:
 
 
 def _separate_objects(lines: Iterator[str]) -> Iterator[str]:
-    """Yield the lines. Split a line that consists of several objects into one line per object."""
+    """Yield the lines of a telegram. A line with several objects is split into one per object."""
     for line in lines:
         parts = _ONE_OF_SEVERAL.findall(line) if _OBJECT.fullmatch(line) is None else []
         for part in parts if "".join(parts) == line else [line]:
@@ -137,7 +137,7 @@ def _whole_lines(lines: list[bytes], skipped: Counter[str]) -> Iterator[str]:
 
 
 def _parts_of(groups: list[str]) -> Iterator[str]:
-    """Yield the contents of parentheses.
+    """Yield the strings in an object's parentheses.
 
     Heat meters put two values in one pair of parentheses: `(100.5*C&096.1*C)`. Each of these values
     is yielded separately.

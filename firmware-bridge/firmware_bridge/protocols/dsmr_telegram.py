@@ -1,7 +1,7 @@
 """Converts the objects of a DSMR telegram to measurements.
 
-The checksum has already shown that the telegram is intact. An object that cannot be read is
-therefore a peculiarity of the meter, and not damage. Such an object is counted and skipped. All
+A checksum, if the telegram has one, has already been verified. An object that cannot be read is
+therefore a peculiarity of the meter and not damage. Such an object is counted and skipped. All
 other objects are read.
 """
 
@@ -22,7 +22,8 @@ from gateway.process.declarations.units import unit_meant_by
 
 _WITH_UNIT = re.compile(r"([^*]*)\*\s*([^\s*]{1,16})\s*")
 _HOURLY_READING = "24.3.0"
-"""DSMR 2.2 line: (time)(..)(..)(..)(code of the reading)(unit), then a line with (value)."""
+"""Code of an hourly reading in DSMR 2.2: (time)(..)(..)(..)(code)(unit), (value) on the next line.
+"""
 _HOURLY_GROUPS = 7
 _UNITS = {"C": "Cel", "m3ph": "m3/h"}
 """Units of heat meters. In SenML, C would be an electric charge."""
@@ -58,9 +59,9 @@ def read_telegram(head: bytes, utc_offset_hours: int, skipped: Counter[str]) -> 
 def is_mixture(quantities: Quantities) -> bool:
     """Return True if a numeric quantity occurs twice with different values.
 
-    If the bytes between two telegrams are lost, the telegrams look like one. Without a checksum,
-    only two different values of a quantity reveal the loss. The entries of a meter's log are not
-    compared, because a log contains several values of one quantity.
+    If the end of one telegram and the beginning of the next are lost, the rest looks like a single
+    telegram. Without a checksum, only two different values of one quantity reveal this loss.
+    Entries of a meter's log are not compared, because a log contains several values of a quantity.
     """
     for measurements in quantities.values():
         values: dict[str, Value] = {}
@@ -82,9 +83,9 @@ def _now_of(clock: TelegramObject, utc_offset_hours: int) -> float | None:
 def _measurements_of(
     found: TelegramObject, utc_offset_hours: int, skipped: Counter[str]
 ) -> Iterator[Measurement]:
-    """Yield the measurements of an object. An empty object can have no measurements.
+    """Yield the measurements of an object. There may be none if the object is empty.
 
-    If an object has several values, unreadable values are counted in `skipped`.
+    If an object has several values, unreadable values are skipped and counted in `skipped`.
 
     Raises:
         Damaged: if the object cannot be read.
@@ -112,7 +113,7 @@ def _measurements_of(
 def _timed_values_of(
     found: TelegramObject, utc_offset_hours: int, skipped: Counter[str]
 ) -> Iterator[Measurement]:
-    """Yield the values of an object. The object can have a time before or after the values.
+    """Yield the values of an object, which can have a time before or after its values.
 
     Raises:
         Damaged: with reason "time" if the time is invalid, or "not_measured" if there is no value.
@@ -140,8 +141,8 @@ def _timed_values_of(
 def _was_never_read(code: Code, reading: Measurement) -> bool:
     """Return True if a gas or water meter on an M-Bus channel has not sent a reading yet.
 
-    In this case, the electricity meter reports 0 with the date of an unset clock. A published 0
-    would look like a replaced meter.
+    In this case, the electricity meter reports 0 with the date of an unset clock. If this 0 was
+    published, the gas or water meter would seem to have been replaced.
     """
     time = reading.time_seconds
     return (
@@ -154,7 +155,7 @@ def _was_never_read(code: Code, reading: Measurement) -> bool:
 def _log_of(
     found: TelegramObject, utc_offset_hours: int, skipped: Counter[str]
 ) -> list[Measurement]:
-    """Return the entries of a log, sorted by time.
+    """Return the entries of a meter's log, sorted by time.
 
     A log has the form (count)(column code)...(time)(value)... In Belgian meters, each entry in the
     log of monthly peaks has two times: the month, and the time of the peak.
@@ -180,9 +181,11 @@ def _log_of(
 
 
 def _value_of(text: str, *, is_number: bool) -> tuple[Value, str | None]:
-    """Return the value and the unit of an object. `text` is the content of its only parentheses.
+    """Return the value and the unit of an object that has at most one pair of parentheses.
 
-    The unit is None if there is no unit. The value is an empty string if the text is empty.
+    `text` is the string in the parentheses. If `is_number` is True, this string must be a number.
+    Otherwise, a string that is not a number with a unit is returned unchanged, with None as the
+    unit.
     """
     number, unit = _split(text)
     if not is_number and (unit is None or number_of(number) is None):

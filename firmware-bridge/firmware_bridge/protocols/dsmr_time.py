@@ -29,7 +29,9 @@ def is_time(text: str) -> bool:
 
 
 def seconds_of(text: str, utc_offset_hours: int) -> float:
-    """Convert a time to seconds since 1970. `utc_offset_hours` is the offset in winter.
+    """Convert a meter time to seconds since 1970.
+
+    `utc_offset_hours` is the offset of the meter's winter time from UTC.
 
     Raises:
         Damaged: with reason "time" if the time does not exist.
@@ -53,7 +55,7 @@ def seconds_of(text: str, utc_offset_hours: int) -> float:
 
 
 def _is_summer(seconds: float) -> bool:
-    """Return True if a time (seconds since 1970) is in summer time.
+    """Return True if summer time applies at a time, given in seconds since 1970.
 
     The last hour before the change in October counts as winter time, because it occurs twice.
     """
@@ -65,6 +67,9 @@ _AMBIGUOUS = datetime.timedelta(hours=1)
 
 
 def _change(year: int, month: int) -> datetime.datetime:
-    """Return the time 01:00 UTC on the last Sunday of a month. The month must have 31 days."""
+    """Return when the clocks change in a month: at 01:00 UTC on the last Sunday.
+
+    The month must have 31 days.
+    """
     last = datetime.datetime(year, month, 31, 1, tzinfo=datetime.UTC)
     return last - datetime.timedelta(days=(last.weekday() + 1) % 7)

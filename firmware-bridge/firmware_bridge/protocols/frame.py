@@ -1,4 +1,4 @@
-"""Results of protocols: frames of measurements, and counts of unreadable bytes."""
+"""Results of decoding and polling: frames of measurements, failures, and counters."""
 
 import hashlib
 from collections import Counter
@@ -14,13 +14,13 @@ from firmware_bridge.readings.measurement import (
 from firmware_bridge.readings.numbering import BoardIdentity
 
 TYPE: Final = "type"
-"""Reason for skipping a value whose kind differs from the kind of its quantity."""
+"""Reason for skipping a value whose data type differs from the data type of its quantity."""
 
 
 class Damaged(ValueError):
-    """Raised if a frame cannot be read.
+    """Error raised if a frame or one of its values cannot be read.
 
-    `reason` is a short word under which the frame is counted.
+    `reason` is a short word under which the damage is counted.
     """
 
     def __init__(self, reason: str) -> None:
@@ -30,7 +30,7 @@ class Damaged(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """Outcome of a request if the response could not be read or did not arrive.
+    """Outcome of a request whose response could not be read or did not arrive.
 
     `reason` is one short word.
     """
@@ -40,7 +40,7 @@ class Damage:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Outcome of a request if the device refused it in a valid response. `reason` is one word."""
+    """Outcome of a request that the device refused in a valid response. `reason` is one word."""
 
     reason: str
 
@@ -74,8 +74,8 @@ def checked_time(seconds: float) -> float:
     """Check that the time of a measurement, in seconds, is in range. Return the time.
 
     Raises:
-        Damaged: with reason "time" if a relative time is more than 8 years ago (the span in RFC
-            8428), or if a date is after the year 9999.
+        Damaged: with reason "time" if a relative time is 2**28 s (8.5 years) or more in the past,
+            which RFC 8428 does not allow, or if a date is after the year 9999.
     """
     if not -ABSOLUTE_TIME_SECONDS_MIN < seconds <= TIME_SECONDS_MAX:
         raise Damaged("time")
@@ -86,11 +86,15 @@ def checked_time(seconds: float) -> float:
 class Frame:
     """One frame from a serial line.
 
-    `device` names the sensor if several sensors share the line. It is None for the port's own
-    device. `part`, such as the number of a node, is appended to the name of the port's own device.
-    A sensor repeats a frame with an `identity` until the sensor receives `acknowledgement`. A frame
-    with an `answer_code` is a board's answer to a command. In this case, `identity.sequence` is the
-    number of the request. `skipped` contains the reason for each quantity that has no value.
+    `device` is the name of the polled device if the configuration names several devices on the
+    line. Otherwise it is None, and the name in the port's configuration is used. `part`, such as
+    the number of a node, is appended to the device's name.
+
+    A frame from a board has an `identity`. The board repeats a frame of readings until it receives
+    `acknowledgement`. A frame with an `answer_code` is the board's answer to a command. In this
+    case, `identity.sequence` is the number of the request.
+
+    `skipped` contains the reason for each quantity that has no value.
     """
 
     quantities: Quantities

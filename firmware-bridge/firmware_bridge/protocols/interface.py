@@ -2,8 +2,8 @@
 
 Decoders and pollers have no access to ports or clocks. The port passes bytes and times to them as
 arguments, and performs the actions that they return. Every program that reads the configuration
-imports all settings. A third-party library is therefore imported only when a decoder or poller is
-created.
+imports the settings of all protocols. A third-party library is therefore imported only when a
+decoder or poller that needs it is created.
 """
 
 from abc import ABC, abstractmethod
@@ -18,10 +18,11 @@ from gateway.process.declarations.serial_line import Line
 
 
 class Decoder(ABC):
-    """Decodes bytes into frames. The bytes can arrive in pieces of any size.
+    """Base class of decoders, which convert bytes to frames.
 
-    `tally` counts bytes that are not part of a valid frame. `kinds` contains the data type of each
-    quantity seen so far. Each decoder limits the number of bytes in its buffer.
+    The bytes can arrive in pieces of any size. `tally` counts damaged frames, bytes outside frames,
+    and skipped values. `kinds` contains the data type of each quantity received so far. Each
+    decoder limits the number of bytes in its buffer.
     """
 
     frame_bytes_max: int | None = None
@@ -35,7 +36,8 @@ class Decoder(ABC):
     def begin(self, *, mid_line: bool) -> None:
         """Prepare to decode after the port has been opened.
 
-        `mid_line` is True if the first bytes might belong to a line whose beginning was missed.
+        `mid_line` is True if the first bytes might belong to a line or frame whose beginning was
+        missed.
         """
 
     @abstractmethod
@@ -53,8 +55,8 @@ class Request:
 
     The port waits at most `answer_seconds_max`, counted from the moment it begins to write `data`.
     After a timeout, the response might still arrive, so the port discards all bytes for
-    `late_seconds_max`. `device` is the polled device. It is empty for the port's own device. `text`
-    describes the purpose of the request, for messages.
+    `late_seconds_max`. `device` is the name of the polled device. It is empty if the configuration
+    names no devices. `text` describes the purpose of the request, for messages.
 
     `before` wakes up the device before `data` is written. `rates` are the baud rates for `data` and
     for the response. If `silent_seconds_max` is set, the port also stops waiting when the line has
@@ -100,7 +102,7 @@ def next_due(due_seconds: float, now_seconds: float, interval_seconds: float) ->
 
 
 class Poller(ABC):
-    """Polls the devices of a line, one request at a time, and decodes their responses.
+    """Base class of pollers, which send one request at a time and decode the responses.
 
     ::
 
@@ -108,13 +110,13 @@ class Poller(ABC):
                   -> Request, then read until not None, or time_out -> end -> next_step
                      if read returns a Request, the exchange continues with this request
 
-    The port buffers the bytes of a response and limits their number. All times are seconds of a
-    monotonic clock.
+    The port buffers the bytes of a response and limits their number. All times are in seconds, and
+    are taken from a monotonic clock.
     """
 
     @abstractmethod
     def begin(self, now_seconds: float) -> None:
-        """Prepare to poll after the port has been opened. An unfinished request is forgotten."""
+        """Prepare to poll after the port has been opened. An unfinished request is discarded."""
 
     @abstractmethod
     def next_step(self, now_seconds: float) -> Request | Pause:
@@ -129,7 +131,7 @@ class Poller(ABC):
         """
 
     def time_out(self, answer: bytes) -> "Outcome | Request":
-        """Return the outcome of a request after a timeout.
+        """Return the outcome of a request after a timeout, or a follow-up request.
 
         `answer` contains the received bytes, if any.
         """
@@ -156,22 +158,22 @@ class Poller(ABC):
         return Kinds()
 
     def take_skipped(self) -> Counter[str]:
-        """Return the number of unreadable values in valid responses since the last call, by reason.
+        """Return the number of unreadable values since the last call, by reason.
 
-        Values of known quantities are not included, because `Frame.skipped` contains them.
+        These are values in valid responses. Values that `Frame.skipped` lists are not included.
         """
         return Counter()
 
 
 @dataclass(frozen=True, kw_only=True)
 class DecoderSettings(ProtocolSettings, ABC):
-    """Base of the settings of a protocol whose sensors send unprompted."""
+    """Base class for the settings of a protocol whose sensors send unprompted."""
 
     @property
     def frames_enough(self) -> int:
-        """The number of valid frames that are enough to identify the protocol.
+        """The number of valid frames needed to identify the protocol.
 
-        One is enough if frames have a strong checksum.
+        One frame is enough if frames have a strong checksum.
         """
         return 5
 
@@ -182,7 +184,7 @@ class DecoderSettings(ProtocolSettings, ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class PollerSettings(ProtocolSettings, ABC):
-    """Base of the settings of a protocol whose devices are polled."""
+    """Base class for the settings of a protocol whose devices are polled."""
 
     @property
     def is_asked(self) -> bool:

@@ -13,7 +13,7 @@ UNITS: Final = frozenset({
     "mL", "m3", "l/min", "L/min", "m3/h", "mm/h", "ug/m3", "mg/m3", "g/m3", "Bq/m3", "Ohm", "kOhm",
     "MOhm", "uS/cm", "mS/cm",
 })  # fmt: skip
-"""Units in the notation of SenML, or as devices print them. Others are known to the registry."""
+"""Units in SenML notation, or as devices print them. `unit_meant_by` recognizes further units."""
 _MEANT: Final = {
     "C": "Cel", "*C": "Cel", "F": "degF", "*F": "degF", "\N{DEGREE SIGN}F": "degF", "L": "l",
     "mL": "ml", "L/min": "l/min", "lux": "lx",
@@ -44,7 +44,7 @@ def parted(text: str) -> tuple[str, str | None]:
 
 
 def unit_of(text: str) -> str | None:
-    """Return the unit that a word stands for, or None if the word is not a unit."""
+    """Return the unit that a device means by `text`, or None if `text` is not a unit."""
     plain = text.translate(_ALIKE)
     known = unit_meant_by(plain) or unit_meant_by(text)
     return known or (_MEANT.get(plain, plain) if plain in UNITS else None)

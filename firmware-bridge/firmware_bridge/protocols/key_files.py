@@ -1,4 +1,4 @@
-"""Keys of encrypting meters: the first line of a file, 32 hexadecimal digits."""
+"""Reads the key of an encrypting meter from the first line of a file: 32 hexadecimal digits."""
 
 import os
 import re

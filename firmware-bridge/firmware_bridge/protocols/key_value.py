@@ -35,8 +35,8 @@ _QUOTED_AFTER_COLON = re.compile(_QUOTED.pattern.replace("=", ":", 1))
 _COLON_AFTER_NAME = re.compile(r"(?<![^\s;|&,])([^\W\d][^\s;|&,:=]*)[ \t]*:(?!//)")
 _HIDE = {ord(each): 0xE000 + ord(each) for each in " \t;|&,=:"}
 _SHOW = {hidden: each for each, hidden in _HIDE.items()}
-"""Separators by the private characters that replace them in quotation marks, until a line is split.
-"""
+"""Separators, by the private-use characters that replace them inside quotation marks until the line
+is split."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,8 +86,9 @@ class PairReader:
         """Return the measurements of one line.
 
         Raises:
-            Damaged: with reason "syntax" if the line is prose, or "type" if a quantity does not
-                have its declared type.
+            Damaged: with reason "syntax" if the line is prose, or "type" if a value does not have
+                the declared type of its quantity. If no value can be read, the reason is that of
+                the first unreadable pair.
         """
         values = LineValues(self._kinds, skipped)
         words = units = 0

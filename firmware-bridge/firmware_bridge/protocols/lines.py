@@ -1,4 +1,7 @@
-"""Base of protocols for UTF-8 text lines of at most `LINE_BYTES_MAX` bytes that end in CR or LF."""
+"""Base class for decoders of UTF-8 text lines that end in CR or LF.
+
+A line has at most `LINE_BYTES_MAX` bytes.
+"""
 
 import re
 from collections import Counter
@@ -9,8 +12,8 @@ from firmware_bridge.protocols.frame import Damaged, Frame
 from firmware_bridge.readings.kinds import Kinds
 from firmware_bridge.readings.measurement import Measurement
 
-# Sensors' lines have tens of bytes; 4 KiB leaves room for JSON with many quantities. The number of
-# quantities in a line has no limit of its own.
+# Maximum bytes of a line. Sensors' lines have tens of bytes; 4 KiB leaves room for JSON with many
+# quantities. The number of quantities in a line has no limit of its own.
 LINE_BYTES_MAX = 4096
 
 _LINE_END = re.compile(rb"[\r\n]")
@@ -23,17 +26,17 @@ _BYTE_ORDER_MARK = "\ufeff"
 """A mark that some programs write at the beginning of UTF-8. It is not part of the text."""
 
 Parse = Callable[[str, "Counter[str]"], dict[str, Measurement]]
-"""Function that parses a line. It counts skipped values by reason, and raises `Damaged` if the line
-is invalid."""
+"""Function that parses a line. It counts skipped values by reason in the second argument, and
+raises `Damaged` if the line is invalid."""
 
 
 class LineDecoder(DelimitedDecoder):
-    """Splits a stream into lines, and parses each line with `parse`.
+    """Decoder that splits a stream into lines, and parses each line with `parse`.
 
     If `keeps_other_bytes` is True, bytes that are not UTF-8 become lone surrogates. Such bytes then
     invalidate only one value instead of the whole line. `kinds` contains the data types of the
     quantities that `parse` has found. `can_mistake_part_of_line` is True if a partial line can look
-    complete. In this case, the first line after opening the port is skipped.
+    complete. In this case, the first line is skipped if its beginning might be missing.
     """
 
     def __init__(
@@ -53,7 +56,8 @@ class LineDecoder(DelimitedDecoder):
     def begin(self, *, mid_line: bool) -> None:
         """Discard a line that was incomplete when the port was closed, and count it as truncated.
 
-        If `mid_line` is True, the first line may also be skipped and counted as truncated.
+        If `mid_line` is True, the beginning of the first line might be missing. This line is then
+        also skipped and counted as truncated, unless `parse` can recognize a partial line.
         """
         if self._part:
             self.tally.damaged["truncated"] += 1
@@ -67,8 +71,8 @@ class LineDecoder(DelimitedDecoder):
         """Return the measurements of one line as a frame, or None if there are none.
 
         Raises:
-            Damaged: if the line is invalid. The reason is "utf8", "text" if the line contains
-                control characters, or a reason that `parse` gives.
+            Damaged: with reason "utf8" if the line is not UTF-8, "text" if it contains control
+                characters, or with a reason that `parse` gives.
         """
         try:
             text = _OF_TERMINAL.sub(b"", data).decode("utf-8", self._errors)

@@ -46,7 +46,7 @@ _SECONDARY = r"[0-9Ff]{8}([0-9A-Fa-f]{8})?"
 
 @dataclass(frozen=True, kw_only=True)
 class MBusMeter(Section):
-    """Settings of one meter on the line."""
+    """Settings of one meter on an M-Bus line."""
 
     descriptions: ClassVar = {
         "name": "Name of the meter in topics.",
@@ -105,7 +105,9 @@ class MBus(PollerSettings):
                     raise refusal(f"{key} {each} once in meters, not several times")
 
     def with_secrets(self, first_line_of: Callable[[str, str], str]) -> Self:
-        """Return the settings with the keys loaded. `first_line_of` reads the first line of a file.
+        """Return a copy of the settings with the keys loaded from their files.
+
+        `first_line_of` returns the first line of a file.
 
         Raises:
             ValueError: if a file does not contain a key.
@@ -137,7 +139,7 @@ class _Conversation:
 
 
 class MBusPoller(Poller):
-    """Polls one meter after another. All telegrams of one reading become one frame."""
+    """Poller that reads one meter after another. All telegrams of a reading become one frame."""
 
     def __init__(self, settings: MBus, line: Line) -> None:
         self._settings = settings
@@ -192,9 +194,10 @@ class MBusPoller(Poller):
         return self._now
 
     def read(self, answer: bytes) -> Outcome | Request | None:
-        """Read a response.
+        """Read a response. The first response is an acknowledgement, all others are telegrams.
 
-        The first response is an acknowledgement, and later responses are telegrams.
+        Return the next request to the meter, the outcome of the reading, or None if more bytes are
+        needed.
         """
         if not self._conversation.is_begun:
             return self._data_request() if answer.endswith(ACKNOWLEDGEMENT) else None
@@ -256,7 +259,7 @@ class MBusPoller(Poller):
     def end(self, outcome: Outcome, now_seconds: float) -> str:
         """End the reading of the current meter.
 
-        Return an empty string, because the outcome of a reading needs no message in the log.
+        Return an empty string, because the outcome of a reading needs no log message.
         """
         self._now = None
         return ""

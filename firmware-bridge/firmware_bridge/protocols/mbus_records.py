@@ -28,7 +28,7 @@ from firmware_bridge.readings.scaling import OutOfRange, scaled
 
 HEADER_BYTES: Final = 12
 EXTENSIONS_MAX: Final = 10
-"""Maximum number of extension bytes per value, for DIFEs and for VIFEs."""
+"""Maximum number of DIFEs per value, and also of VIFEs. The standard has the same limit."""
 MEDIA: Final = {
     0: "other", 1: "oil", 2: "electricity", 3: "gas", 4: "heat", 5: "steam", 6: "warm water",
     7: "water", 8: "heat cost", 9: "compressed air", 10: "cooling", 11: "cooling", 12: "heat",
@@ -78,7 +78,7 @@ class Header:
 
 
 def read_records(data: bytes, header: Header, skipped: Counter[str]) -> tuple[Quantities, bool]:
-    """Parse the values after a header.
+    """Parse the values in a meter's telegram. `header` is the header of the telegram.
 
     Return the quantities, and True if the meter has more telegrams. `skipped` counts unreadable
     values by reason.
@@ -184,8 +184,8 @@ def _suffix_of(dif: int, difes: list[int]) -> str:
 def _meaning_of(vif: int, vifes: list[int], text: bytes) -> tuple[Meaning, str]:
     """Return the meaning of the unit code `vif`, and a suffix for the name of the value.
 
-    The extension codes `vifes` determine the suffix. If the meter describes the value in plain
-    text, `text` contains this description.
+    The extension codes `vifes` determine the suffix, and can change the power of ten. If the meter
+    describes the value in plain text, `text` contains this description.
     """
     rest = list(vifes)
     if vif in (0xFB, 0xFD) and rest:

@@ -2,8 +2,8 @@
 
 The last two bytes of the header are a little-endian word. Bits 8 to 12 contain the mode, and bits 4
 to 7 contain the number of encrypted blocks of 16 bytes. Bytes after these blocks are not encrypted.
-The initialisation vector consists of the header's maker, number, version and medium, followed by
-eight copies of the access number. Decrypted text begins with two filler bytes, which show that the
+The initialization vector consists of the header's maker, number, version and medium, followed by
+eight copies of the access number. Decrypted data begins with two filler bytes, which show that the
 key is right.
 """
 
@@ -17,7 +17,9 @@ _VERIFICATION: Final = b"\x2f\x2f"
 
 
 def decrypted(header: bytes, data: bytes, key: bytes | None) -> bytes:
-    """Return the values after a header of 12 bytes. Encrypted values are decrypted.
+    """Decrypt the values in `data`. Values that are not encrypted are returned unchanged.
+
+    `header` contains the 12 bytes before the values.
 
     Raises:
         Damaged: with reason "encrypted" if there is no key or the mode is not supported, "key" if

@@ -142,5 +142,5 @@ def time_of(data: bytes) -> str:
 
 
 def maker_of(code: int) -> str:
-    """Return the three letters of a manufacturer for its 16-bit code."""
+    """Return the three-letter name of a manufacturer, given its 16-bit code."""
     return "".join(chr(64 + (code >> shift & 31)) for shift in (10, 5, 0))

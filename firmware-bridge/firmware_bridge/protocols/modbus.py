@@ -1,4 +1,4 @@
-"""Protocol Modbus: polls the registers of devices on a serial line or a network connection.
+"""The Modbus protocol: polls the registers of devices on a serial line or a network connection.
 
 Serial lines use Modbus RTU. Network connections use either Modbus TCP or RTU messages sent over TCP
 (`rtu+tcp://`).
@@ -77,7 +77,7 @@ class Modbus(PollerSettings):
         )
 
     def value_names(self, device: str) -> frozenset[str]:
-        """Return the names of the device's quantities."""
+        """Return the names of a device's quantities."""
         return frozenset(
             register.name
             for each in self.devices
@@ -125,7 +125,7 @@ class Modbus(PollerSettings):
 
 
 class ModbusPoller(Poller):
-    """Polls the blocks of registers of each device, with one request per block.
+    """Poller of Modbus devices. It requests registers in blocks, with one request per block.
 
     A device that does not respond is polled again at its normal interval.
     """
@@ -173,7 +173,7 @@ class ModbusPoller(Poller):
             self._polled = self._begun(next_device, now_seconds)
 
     def _begun(self, device: int, now_seconds: float) -> Plan:
-        """Begin a poll of a device that is due, and schedule its next poll."""
+        """Begin a poll of the device with this index, and schedule its next poll."""
         plan = self._plans[device]
         plan.begin_poll(now_seconds)
         interval = self._intervals[device]
@@ -185,7 +185,7 @@ class ModbusPoller(Poller):
         answer_bytes = self._messages.answer_bytes_of(block)
         timeout = self._settings.answer_timeout
         if isinstance(self._messages, Tcp):
-            # A late response is recognised by its transaction identifier.
+            # A late response is recognized by its transaction identifier.
             most = answer_bytes + LATE_ANSWERS_MAX * MESSAGE_BYTES_MAX
             return Request(data, most, timeout, 0.0, block.device, block.text)
         on_line = (len(data) + answer_bytes) * self._character_seconds

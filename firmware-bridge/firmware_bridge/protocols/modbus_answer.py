@@ -25,7 +25,7 @@ _EXCEPTION_BYTES = 2
 _HEAD_BYTES = 2
 
 SHORT: Final = "short_answer"
-"""Reason for refusing a sound response that has fewer registers than were requested."""
+"""Reason of a refusal: the response is valid, but has fewer registers than were requested."""
 
 EXCEPTION_TEXTS: Final = {
     1: "illegal function",
@@ -44,7 +44,7 @@ EXCEPTION_TEXTS: Final = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Block:
-    """Registers of one Modbus table (coils, holding registers ...), in order and without gaps."""
+    """Consecutive registers of one Modbus table, such as holding registers, read in one request."""
 
     device: str
     address: int

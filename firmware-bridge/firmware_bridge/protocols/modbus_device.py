@@ -21,7 +21,7 @@ REGISTERS_PER_REQUEST_MAX = 125
 
 @dataclass(frozen=True, kw_only=True)
 class Device(Section):
-    """Settings of a device: its quantities, and the interval at which they are polled."""
+    """Settings of a Modbus device: its quantities, and the interval at which they are polled."""
 
     descriptions: ClassVar = {
         "name": "Name of the device in topics.",
@@ -49,11 +49,17 @@ class Device(Section):
 
     @classmethod
     def completed(cls, written: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return a device's configuration table with the missing keys from its description."""
+        """Return a device's configuration table (`written`), with missing keys added.
+
+        The keys are taken from the description that the table's key `device` names, if any.
+        """
         return completed_device(written)
 
     def check(self) -> None:
-        """Reject two quantities with the same name, and a quantity too large for one request."""
+        """Reject two quantities with the same name, and a quantity too large for one request.
+
+        Also reject a device without registers, and `quantities` without a described device.
+        """
         if self.quantities is not None and self.device is None:
             raise refusal("device with quantities: they are chosen from its description")
         if not self.registers:

@@ -28,7 +28,7 @@ _KNOWN: Final = _DEVICE_KEYS | _REGISTER_KEYS | _FOR_PEOPLE | {"registers", "sam
 
 
 def names_known() -> list[str]:
-    """Return the names of all available descriptions."""
+    """Return the names of all available device descriptions."""
     return sorted({path.stem for folder in _folders() for path in folder.glob("*.toml")})
 
 
@@ -51,10 +51,11 @@ def description_of(name: str) -> Mapping[str, Any]:
 
 
 def completed_device(written: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a device's configuration table with the missing keys from its description.
+    """Return a device's configuration table (`written`), with missing keys added.
 
-    The table's own keys take precedence. A register in the table replaces the register of the same
-    name in the description. `quantities` selects registers of the description.
+    The keys are taken from the description that the table's key `device` names, if any. A register
+    in the table replaces the register of the same name in the description. The table's key
+    `quantities` selects registers of the description.
 
     Raises:
         PydanticCustomError: if the description is invalid or lacks a selected quantity.
@@ -99,7 +100,7 @@ def _read(name: str) -> dict[str, Any]:
 
 
 def _checked(path: Path) -> dict[str, Any]:
-    """Read a description and check its structure.
+    """Read a device description, and check its structure.
 
     The values are checked later, together with the configuration table of the device.
     """

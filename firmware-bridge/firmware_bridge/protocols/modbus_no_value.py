@@ -9,7 +9,7 @@ from typing import Any, Final
 from gateway.process.declarations.quantities import Quantity, refusal
 
 NO_VALUES_MAX: Final = 16
-"""Maximum number of "no value" contents per device or register. Manuals name one per number format.
+"""Maximum count of "no value" numbers per device or register. Manuals list one per number format.
 """
 _BITS: Final = (16, 32, 64)
 _TEXT: Final = re.compile(r"0[xX][0-9A-Fa-f]{1,16}|[nN][aA][nN]", re.ASCII)
@@ -57,9 +57,9 @@ class NoValue(Quantity):
 def no_values_for(numbers: NoValues, form: str) -> NoValues:
     """Return the `numbers` in a device's `no_value` that apply to registers with the format `form`.
 
-    An integer applies to registers with as many bits as it needs: 0xFFFF to 16 bits, 0x80000000 to
-    32 bits. A float applies to float registers. Integers such as 0xFFFF do not apply to signed
-    registers, where the same bits are an ordinary negative number (here -1).
+    A float applies to float registers. An integer applies to registers with as many bits as the
+    integer needs: 0xFFFF to 16 bits, 0x80000000 to 32 bits. In signed registers, 0xFFFF is the
+    ordinary number -1 and does not apply, but 0x8000 applies as the lowest number, -32768.
     """
     bits, kind = int(form[1:]), form[0]
     lowest = 1 << (bits - 1)
@@ -75,9 +75,10 @@ def no_values_for(numbers: NoValues, form: str) -> NoValues:
 
 
 def is_no_value(raw: bytes, form: str, no_values: NoValues) -> bool:
-    """Return True if a register contains one of the numbers `no_values`, as a value or as bits.
+    """Return True if a register contains one of the numbers in `no_values`.
 
-    `raw` contains the register's bytes in big-endian order.
+    Both the decoded number and its bits are compared. `raw` contains the register's bytes in
+    big-endian order.
     """
     if not no_values:
         return False

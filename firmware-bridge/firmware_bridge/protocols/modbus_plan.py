@@ -1,7 +1,7 @@
 """Requests for one Modbus device, and what its refusals reveal about its registers.
 
-If a device refuses a block of registers, one of the registers may not exist, or the device may not
-return a block of this size. The block is halved until each part gets a response or has only one
+If a device refuses a block of registers, one of the registers may not exist, or the block may be
+too large for the device. The block is halved until each part gets a response or has only one
 quantity:
 
 ::
@@ -10,7 +10,7 @@ quantity:
                              -> all answered: the block was too large, or crossed a boundary
                              -> all refused: the block is unreadable
 
-Unreadable registers and limits found in this way are tested again at long intervals, because a
+Unreadable registers and limits found in this way are tested again at long intervals, because the
 device may have been starting up, or may get new firmware.
 """
 
@@ -23,20 +23,20 @@ from firmware_bridge.protocols.modbus_device import REGISTERS_PER_REQUEST_MAX, D
 from firmware_bridge.protocols.modbus_refused import SEARCH_SILENT_MAX, Rest, Search, rest_seconds
 
 FAILING_SECONDS_MAX: Final = 30.0
-"""A device that fails or is busy for this long (exceptions 4 to 8), or is silent to one block while
-it responds to others, counts as refusing. Until then the whole block is requested in each poll,
-since such a failure is mostly short."""
+"""Time after which a device that keeps failing (exceptions 4 to 8), or keeps not responding to one
+block only, counts as refusing the block. Most such failures are shorter. Until then, the whole
+block is requested in each poll."""
 BUSY_REPEATS_MAX: Final = 3
-"""Maximum repeats per poll of requests for which a device is busy."""
+"""Maximum number of requests repeated per poll because the device was busy."""
 BUSY_SECONDS: Final = 0.2
 """Pause before a request to a busy device is repeated."""
 SILENT_REQUESTS_MAX: Final = 2
-"""Consecutive requests without a response that end a poll. Each request delays other devices by
-twice the answer timeout. A device that is off then costs one request per poll."""
+"""Number of consecutive requests without a response that end a poll. Each of them delays other
+devices by twice the answer timeout. Later polls of a silent device take one request each."""
 
 _BUSY: Final = frozenset({"exception_5", "exception_6"})
 _FAILING: Final = frozenset({"exception_4", "exception_7", "exception_8"}) | _BUSY
-# A gateway responds with 10 or 11 for a device that is silent.
+# A gateway responds with exception 10 or 11 for a silent device.
 _SILENT: Final = frozenset({"no_answer", "exception_10", "exception_11"})
 
 
@@ -167,7 +167,7 @@ class Plan:
     def _probe_of(self, block: Block, now_seconds: float) -> Block:
         """Return the block to request: `block`, or a block with only one of its quantities.
 
-        After a long silence, both are tried, because a single quantity might be the cause.
+        After a long silence, both are tried alternately, because one quantity might be the cause.
         """
         since = self._failing_since.get(block, now_seconds)
         turn, is_probe = divmod(self._polls // len(self._blocks), 2)
@@ -184,7 +184,7 @@ class Plan:
             self._first = self._blocks.index(block) + 1
 
     def _repeats(self, block: Block) -> bool:
-        """Queue a block again for a busy device, or return False after too many repeats."""
+        """Queue a block again because the device is busy. Return False after too many repeats."""
         self.is_busy = self._busy_count < BUSY_REPEATS_MAX
         if self.is_busy:
             self._busy_count += 1

@@ -11,17 +11,18 @@ REFUSED_AGAIN_SECONDS_MAX: Final = 3600.0
 """Maximum wait before a retry. The wait doubles with each refusal, up to one needless request per
 hour."""
 SEARCH_SILENT_MAX: Final = 8
-"""Maximum consecutive requests without a response in a search for the registers that cause the
-silence. Finding one of 64 registers takes 7."""
+"""Maximum number of consecutive requests without a response, during a search for the registers
+that cause the silence. Finding one of 64 registers takes 7 requests."""
 
 
 @dataclass(slots=True)
 class Search:
     """A search for the registers that make a device refuse a block.
 
-    The block is requested in parts. If the search is a retry, `wait_seconds` is the pause before
-    the search, otherwise it is 0. `is_for_silence` is True if the device did not respond to the
-    request for the whole block, and False if the device refused the request.
+    The block is requested in parts. `open_count` is the number of parts that have no outcome yet.
+    If the search is a retry, `wait_seconds` is the pause before the search, otherwise it is 0.
+    `is_for_silence` is True if the device did not respond to the request for the whole block, and
+    False if the device refused the request.
     """
 
     whole: Block

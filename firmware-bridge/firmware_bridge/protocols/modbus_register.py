@@ -18,14 +18,13 @@ from gateway.process.declarations.section import Section
 
 REGISTER_MAX = 65535
 SCALE_DISTANCE_MAX = 100
-"""Maximum distance from a number to the register with its power of ten. Both must fit in one
-response."""
+"""Maximum number of registers from a number to its power of ten. Both must fit in one response."""
 POWER_OF_TEN_MAX = 10
 """Largest exponent that SunSpec allows. The smallest is its negative."""
 
 
 class SkippedRegister(ValueError):
-    """Raised if the registers of a quantity currently contain no valid reading.
+    """Error raised if the registers of a quantity currently contain no valid reading.
 
     `reason` is `no_value`, `not_measured` or `value`.
     """

@@ -22,7 +22,7 @@ _ADDRESS_BYTES = 1
 
 
 class Rtu:
-    """Encodes requests and finds responses on a serial line.
+    """The framing of requests and responses on a serial line.
 
     `echo` is True if the adapter returns the bytes of each request before the response.
     """
@@ -54,7 +54,7 @@ class Rtu:
         return _answer_in(received, block)
 
     def timed_out(self, received: bytes, block: Block) -> Damage:
-        """Return the reason why a response is incomplete after the timeout."""
+        """Return the reason why no complete response arrived before the timeout."""
         if self._echo:
             received = received.removeprefix(self._sent)
         if not received:

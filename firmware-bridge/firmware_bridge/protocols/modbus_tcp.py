@@ -3,7 +3,7 @@
     transaction u16 | protocol u16 = 0 | length u16 | unit u8 | request or response
 
 `length` counts the bytes after the length field. A response repeats the transaction and the unit of
-its request, so late responses are recognised.
+its request, so late responses are recognized.
 """
 
 import struct
@@ -15,8 +15,8 @@ from firmware_bridge.protocols.modbus_answer import Block
 MESSAGE_BYTES_MAX: Final = 260
 """Maximum bytes of a message in the standard."""
 LATE_ANSWERS_MAX: Final = 8
-"""Maximum number of responses to earlier requests that are skipped while waiting for one. Without
-this limit, a server that sends endlessly would keep the port busy."""
+"""Maximum number of responses to earlier requests that are skipped while the port waits for a
+response. Without this limit, a server that sends endlessly would keep the port busy."""
 _HEAD: Final = struct.Struct(">HHHB")
 # The shortest message has a unit, a function and one more byte.
 _LENGTH_MIN: Final = 3
@@ -25,13 +25,13 @@ _TRANSACTIONS: Final = 1 << 16
 
 
 class NotModbusTcp(ValueError):
-    """Raised if bytes cannot be Modbus TCP. The message explains the reason in one sentence."""
+    """Error raised if bytes are not valid Modbus TCP. Its message describes the mistake."""
 
 
 class MessageStream:
-    """Splits a connection's bytes into complete messages.
+    """Buffer that splits the bytes of a connection into complete messages.
 
-    It buffers at most one partial message.
+    It contains at most one partial message.
     """
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class MessageStream:
         """Process received bytes. Return the messages that are now complete, concatenated.
 
         Raises:
-            NotModbusTcp: if the bytes are invalid. The next message can then not be found.
+            NotModbusTcp: if the bytes are invalid. The start of the next message is then unknown.
         """
         self._buffer += data
         at = 0
@@ -75,7 +75,7 @@ def _end_of(data: bytes, at: int) -> int | None:
 
 
 class Tcp:
-    """Encodes requests and finds responses on a Modbus TCP connection."""
+    """The framing of requests and responses on a Modbus TCP connection."""
 
     def __init__(self) -> None:
         self._transaction = 0

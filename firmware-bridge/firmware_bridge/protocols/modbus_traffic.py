@@ -1,4 +1,4 @@
-"""Decoder for the traffic that a listener reads on a Modbus line: requests and responses::
+"""Decoder for a listener on a Modbus line, which receives both requests and responses::
 
     address u8 | function u8 | first u16 | count or value u16 | crc16          request 1 to 6
     address u8 | function u8 | first u16 | count u16 | bytes u8 | ... | crc16  request 15, 16
@@ -7,7 +7,7 @@
     address u8 | function u8 + 0x80 | exception u8 | crc16                     refusal
 
 Silence separates messages on the line, but adapters and networks do not preserve the silence. A
-message is therefore recognised by its CRC and the length that its function implies. The previous
+message is therefore recognized by its CRC and the length that its function implies. The previous
 message determines whether a message is a request or a response. Messages with other functions count
 as noise. Source: Modbus application protocol 1.1b3.
 """
@@ -86,7 +86,7 @@ class _Form:
 
 
 class ModbusTraffic:
-    """Decodes bytes, which may arrive in pieces of any size, into messages.
+    """Decoder of the messages on a Modbus line. Bytes may arrive in pieces of any size.
 
     At most one partial message is buffered, and the last request is remembered.
     """
@@ -103,7 +103,7 @@ class ModbusTraffic:
         return self._scan(idle=False)
 
     def flush(self) -> list[Message | Damage]:
-        """Return the messages that are left in the buffer after a pause on the line.
+        """Return the remaining messages in the buffer, after a pause on the line.
 
         A partial message counts as damaged.
         """

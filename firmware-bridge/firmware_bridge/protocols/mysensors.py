@@ -1,4 +1,4 @@
-"""Protocol of MySensors gateways, serial protocol 2.x: each line is one message from one node::
+"""The serial protocol 2.x of MySensors gateways: each line is one message from one node::
 
     node-id ; child-sensor-id ; command ; ack ; type ; payload LF
 
@@ -40,11 +40,11 @@ _TYPES: Final[dict[int, tuple[str, str | None]]] = {
     52: ("redox", "mV"), 53: ("conductivity", None), 54: ("reactive_power", "var"),
     55: ("apparent_power", "VA"), 56: ("power_factor", "/"),
 }  # fmt: skip
-"""Value types (V_... in the protocol) by code, with a SenML unit if the protocol names one."""
+"""Names of value types (V_... in the protocol) by code, with a SenML unit if there is one."""
 _TEXTS: Final = frozenset({5, 21, 22, 40, 41, 42, 43, 46, 47, 48, 49})
 """Types whose values are always strings, even if a value such as `001122` looks like a number."""
 _NUMBERS: Final = frozenset(_TYPES) - _TEXTS - {24, 25, 26, 27, 28}
-"""Types whose values are always numbers. V_VAR1 to V_VAR5 have any values that a node chooses."""
+"""Types whose values are always numbers. Nodes can send any values with V_VAR1 to V_VAR5."""
 
 
 @dataclass(frozen=True, kw_only=True)

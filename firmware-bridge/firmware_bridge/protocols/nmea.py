@@ -1,4 +1,4 @@
-r"""Protocol NMEA 0183: finds sentences in a stream that may be damaged and mixed with UBX frames.
+r"""The NMEA 0183 protocol: finds sentences in a stream that may contain damage and UBX frames.
 
 ::
 
@@ -6,8 +6,8 @@ r"""Protocol NMEA 0183: finds sentences in a stream that may be damaged and mixe
     B5 62 | class | id | length u16 LE | payload | checksum (2 bytes)                       (UBX)
 
 Bytes outside sentences are skipped one by one up to the next possible start, so damage never
-affects the next sentence. UBX frames are counted as foreign bytes, not as damage. They are
-recognised by their checksum, never by their length alone.
+affects the next sentence. UBX is the binary protocol of u-blox receivers. Its frames are counted as
+foreign bytes, not as damage. They are recognized by their checksum, never by their length alone.
 """
 
 import re
@@ -20,7 +20,7 @@ from typing import ClassVar
 from firmware_bridge.protocols.frame import TYPE, Frame
 from firmware_bridge.protocols.interface import Decoder, DecoderSettings
 
-# The standard allows 82; proprietary sentences of real receivers reach several hundred.
+# The standard allows 82 bytes; proprietary sentences of real receivers reach several hundred.
 SENTENCE_BYTES_MAX = 1024
 # The largest UBX frames in use (RXM-RAWX with all signals) take about 3 KiB.
 UBX_PAYLOAD_BYTES_MAX = 8192
@@ -33,7 +33,7 @@ _NOISE = re.compile(rb"[^$!\r\n\xb5]+")
 _TEXT = re.compile(rb"[\t\x20-\x7e]+")
 _CHECKSUM = re.compile(rb"\*([0-9A-Fa-f]{2})")
 _UNCHECKED = re.compile(rb"[$!][A-Za-z][A-Za-z0-9]{2,15}(,[\t\x20-\x7e]*)?")
-# Maximum number of remembered addresses of sentences with a checksum. One talker has some tens.
+# Maximum number of remembered addresses of sentences with a checksum. A device sends a few dozen.
 CHECKED_ADDRESSES_MAX = 256
 # Frames and sentences that may begin inside an invalid sentence.
 _INNER_START = re.compile(rb"\xb5\x62|![A-Z]{5},")
@@ -58,11 +58,12 @@ class Nmea(DecoderSettings):
 
 
 class NmeaDecoder(Decoder):
-    """Decoder of sentences. `tally.foreign` counts `ubx` frames, `ubx_damaged` frames and `noise`.
+    """Decoder of NMEA 0183 sentences.
 
     If `checksum_required` is False, a complete line without a checksum is also accepted. However,
-    if an earlier sentence with the same address had a checksum, the end of the line was probably
-    lost. The line then counts as damaged.
+    if an earlier sentence with the same address (such as `GPGGA`) had a checksum, the end of the
+    line was probably lost. The line then counts as damaged. `tally.foreign` counts valid UBX frames
+    as `ubx`, damaged UBX frames as `ubx_damaged`, and other binary data as `noise`.
     """
 
     def __init__(self, *, checksum_required: bool = True) -> None:
@@ -206,7 +207,7 @@ class NmeaDecoder(Decoder):
 
 
 def _checked_body_of(segment: bytes) -> bytes | None:
-    """Return the bytes between '$' and '*', or None if the checksum does not match."""
+    """Return a sentence's bytes between '$' or '!' and '*', or None if the checksum is wrong."""
     # A '*' within the fields is not allowed, but may occur: the last '*' begins the checksum.
     for match in reversed(list(_CHECKSUM.finditer(segment))):
         body = segment[1 : match.start()]
@@ -226,10 +227,11 @@ def _damage_of(segment: bytes, *, at_line_end: bool) -> str:
 
 
 class _Sums:
-    """Computes the UBX checksum (Fletcher, modulo 256) of any part of a buffer in constant time.
+    """Running sums of a buffer, which give the UBX checksum of any part of it in constant time.
 
-    Noise can contain many false starts of long UBX frames. Without this class, thousands of bytes
-    would be added up for each false start, and the event loop would be blocked for seconds.
+    Noise can contain many false starts of long UBX frames. Without these sums, thousands of bytes
+    would be added up for each false start, and the event loop would be blocked for seconds. The
+    checksum is a Fletcher checksum modulo 256.
     """
 
     def __init__(self, buffer: bytes) -> None:
@@ -238,7 +240,7 @@ class _Sums:
         self._seconds: list[int] = []
 
     def ubx_checksum(self, begin: int, end: int) -> bytes:
-        """Return the checksum of the bytes from `begin` up to but not including `end`."""
+        """Return the UBX checksum of the bytes from `begin` up to but not including `end`."""
         if not self._firsts:
             # [i]: the sum of the first i bytes, and the sum of those sums.
             self._firsts = list(accumulate(self._buffer, initial=0))

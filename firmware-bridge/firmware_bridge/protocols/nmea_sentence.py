@@ -35,7 +35,8 @@ _UNITS = {
 }  # fmt: skip
 _UNITS_OF_SATELLITES = {"elv": "deg", "az": "deg"}
 """Units of repeated fields, which have a number after the name: `elv_01`."""
-# In these sentences a field has the number of repeats. A forged number would loop for hours.
+# In these sentences, a field contains the number of repeats. A forged number would make the library
+# loop for hours.
 _COUNTED = re.compile(r"PUBX|PASHR|PQTM|..ALC")
 _COUNT_MAX = 9999
 # Fillers in place of a number. With them, the library would not decode any field of the sentence.
@@ -91,9 +92,9 @@ def frame_of(start: bytes, body: bytes, skipped: Counter[str] | None = None) -> 
 def _without_impossible_positions(text: str) -> tuple[str, int]:
     """Remove impossible positions from the sentence.
 
-    A position is impossible if its latitude or longitude is out of range. Both are removed, because
-    the valid one would otherwise be combined with an earlier value of the other. Return the new
-    text and the number of removed positions.
+    A position is impossible if its latitude or longitude is out of range. Both values are removed,
+    because a remaining valid value would be combined with one from an earlier sentence. Return the
+    new text and the number of removed positions.
     """
     count = 0
 
@@ -139,7 +140,7 @@ def _fields_of(text: str) -> dict[str, Value]:
     if _COUNTED.match(text) and _has_forged_count(text):
         return {}
     try:
-        message = NMEAReader.parse(f"${text}*00\r\n", validate=0)  # Ours has been checked.
+        message = NMEAReader.parse(f"${text}*00\r\n", validate=0)  # The decoder has checked it.
     except _FIELD_ERRORS:
         return {}
     if message is None:

@@ -17,8 +17,8 @@ _MOMENTARY: Final[Mapping[int, str]] = {
     11: "current", 12: "voltage", 13: "power_factor",
     15: "power_absolute", 16: "power",
 }  # fmt: skip
-"""Names of momentary electricity values (D is 7) by C, summed over the phases. `q1` to `q4` are
-quadrants of reactive power. C is 20 higher for phase L1, 40 for L2, and 60 for L3."""
+"""Names of momentary electricity values (D is 7) by C. The values are totals of all phases. For
+phase L1, C is 20 higher, for L2 40, and for L3 60. `q1` to `q4` are quadrants of reactive power."""
 _METERED: Final[Mapping[int, str]] = {
     1: "energy_import", 2: "energy_export",
     3: "reactive_energy_import", 4: "reactive_energy_export",
@@ -107,7 +107,8 @@ _MBUS_NAMES: Final[Mapping[str, str]] = {
     "96.1.1": "id",
     "96.1.2": "ean",
 }
-"""Names for gas, water and heat meters connected to an electricity meter, on channels from 1."""
+"""Names for the gas, water and heat meters that are connected to an electricity meter. They use the
+channels from 1 upwards."""
 
 _OF_HEAT: Final[Mapping[str, str]] = {
     "0.0": "meter_number",
@@ -125,7 +126,7 @@ _OF_HEAT: Final[Mapping[str, str]] = {
     "F.F": "error_code",
 }
 """Names for short codes of heat meters (Landis+Gyr UH50 and T550, Kamstrup Multical). In
-electricity meters, `6.8` is reactive energy. A period `*01` is the value of a reading date."""
+electricity meters, `6.8` is reactive energy. The period `*01` marks a value at a reading date."""
 _NUMBERS_OF_HEAT: Final = frozenset({"6.6", "6.8", "6.26", "6.31", "6.32", "6.33", "9.4"})
 
 COUNTS: Final = frozenset({"power_failures", "long_power_failures"})
@@ -133,9 +134,10 @@ COUNTS: Final = frozenset({"power_failures", "long_power_failures"})
 _TEXTS_OF_MBUS: Final = frozenset({"24.1.0", "24.4.0"})
 _ENERGY_UNITS: Final = ("kWh", "MWh", "MJ", "GJ")
 _MEASURED = range(1, 94)
-"""Values of C that a meter measures. Other values describe the meter, its state or an error."""
+"""Values of C for measured quantities. Other values describe the meter, its state or an error."""
 _MEASURED_ABSTRACT: Final = (17, 24)
-"""Measured values of C if A is 0, which is not a medium: limits, and meters on M-Bus channels."""
+"""Values of C for measured quantities if A is 0, which is not a medium: 17 for limits, and 24 for
+meters on M-Bus channels."""
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from firmware_bridge.readings.measurement import Measurement
 from firmware_bridge.readings.names import is_name
 from gateway.process.declarations.quantities import Text, refusal
 
-# The number of attempts to match a pattern with several repetitions grows with a power of this.
+# The time to match a pattern with several repetitions grows with a power of the line's length.
 MATCHED_CHARACTERS_MAX = 256
 PATTERN_CHARACTERS_MAX = 1024
 
@@ -63,7 +63,7 @@ class PatternLines(AskedSettings, TextLineSettings):
         super().check()
 
     def value_names(self, device: str) -> frozenset[str]:
-        """Return the names of the regular expression's groups."""
+        """Return the names of the regular expression's named groups."""
         return frozenset(re.compile(self.pattern).groupindex)
 
     def decoder(self) -> LineDecoder:
@@ -73,7 +73,7 @@ class PatternLines(AskedSettings, TextLineSettings):
 
 
 class MatchReader:
-    """Reader of lines that match an expression.
+    """Reader of lines that match a regular expression.
 
     `kinds` contains the declared data types of the expression's named groups.
     """
@@ -103,7 +103,7 @@ class MatchReader:
 
 
 def has_nested_repeats(pattern: str) -> bool:
-    """Return True if matching could take exponential time.
+    """Return True if matching a line with this regular expression could take exponential time.
 
     This is possible if a repetition contains another repetition, or if the pattern has
     back-references.

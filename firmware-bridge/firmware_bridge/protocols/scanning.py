@@ -1,8 +1,8 @@
-"""Base of decoders for frames that begin with fixed bytes. Bytes may arrive in pieces of any size.
+"""Base class for decoders of frames that begin with fixed bytes.
 
-If bytes turn out not to be a frame, only the first byte is skipped, so a false start in noise never
-hides the next frame. Damage is counted once per false frame. All bytes between two frames count as
-one occurrence of `noise`.
+Bytes may arrive in pieces of any size. If bytes turn out not to be a frame, only the first byte is
+skipped, so a false start in noise never hides the next frame. Each invalid frame is counted once.
+All bytes between two frames count as one occurrence of `noise`.
 """
 
 from abc import abstractmethod
@@ -13,7 +13,7 @@ from firmware_bridge.protocols.interface import Decoder
 
 
 class ScanningDecoder(Decoder):
-    """Searches for frames that begin with `start`.
+    """Decoder that searches a stream for frames that begin with `start`.
 
     The buffer contains at most one incomplete frame and the bytes of the latest read.
     """
@@ -65,20 +65,20 @@ class ScanningDecoder(Decoder):
     def end_of(self, buffer: bytes, position: int) -> int | None:
         """Return the end of the frame that begins at `position`, or None if more bytes are needed.
 
-        The end can lie beyond the buffered bytes, because a header can contain the length of the
-        frame. If no frame begins at `position`, the result is `position`, and the bytes count as
-        noise instead of damage.
+        The end can be beyond the buffered bytes, because a header can contain the length of the
+        frame. If no frame begins at `position`, return `position`. The bytes then count as noise
+        instead of damage.
 
         Raises:
-            Damaged: the bytes at `position` are not a complete frame.
+            Damaged: if the frame at `position` is damaged.
         """
 
     @abstractmethod
     def read_frame(self, data: bytes) -> Frame | None:
-        """Decode a complete frame. The result is None if a valid frame contains no reading.
+        """Decode a complete frame. Return None if the frame is valid but contains no reading.
 
         Raises:
-            Damaged: the bytes are not a frame of this protocol.
+            Damaged: if the bytes are not a frame of this protocol.
         """
 
     def _scan(self, *, idle: bool) -> list[Frame]:

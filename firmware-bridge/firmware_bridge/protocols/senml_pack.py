@@ -1,4 +1,4 @@
-"""Conversion between SenML packs in CBOR (RFC 8428 section 6) and measurements.
+"""Converts SenML packs in CBOR (RFC 8428 section 6) to measurements, and measurements to packs.
 
 A pack is an array of maps with these integer labels::
 
@@ -23,13 +23,13 @@ from firmware_bridge.readings.names import is_name
 _BASE_VERSION, _BASE_NAME, _BASE_TIME, _BASE_UNIT, _BASE_VALUE = -1, -2, -3, -4, -5
 _NAME, _UNIT, _NUMBER, _STRING, _BOOLEAN, _SUM, _TIME, _DATA = 0, 1, 2, 3, 4, 5, 6, 8
 _BASE_SUM = -6
-# RFC 8428 section 4.4 counts versions; 10 is the one it defines.
+# RFC 8428 section 4.4 defines version 10.
 _VERSION_KNOWN = 10
 _UNIT_CHARACTERS_MAX = 32
 
 
 def read_pack(pack: bytes) -> list[Measurement]:
-    """Decode the measurements of a pack, in order.
+    """Decode the measurements in a SenML pack, in order.
 
     Raises:
         Damaged: with reason "cbor" if the bytes are not CBOR, or "senml" if the pack is not valid

@@ -1,4 +1,4 @@
-"""Protocol SML, the Smart Message Language of electricity meters, in its transport version 1::
+"""The SML protocol (Smart Message Language) of electricity meters, with transport version 1::
 
     1B 1B 1B 1B | 01 01 01 01 | messages, filled up to 4 bytes | 1B 1B 1B 1B | 1A | fill u8 | crc16
 
@@ -35,7 +35,7 @@ class Sml(DecoderSettings):
 
     @property
     def frames_enough(self) -> int:
-        """Number of files needed to identify the protocol: 1, because a file has a 16-bit CRC."""
+        """Number of SML files needed to identify the protocol: 1, because each has a 16-bit CRC."""
         return 1
 
     def decoder(self) -> "SmlDecoder":
@@ -56,7 +56,7 @@ class SmlDecoder(ScanningDecoder):
         super().__init__(_START)
 
     def end_of(self, buffer: bytes, position: int) -> int | None:
-        """Return the end of the file at `position`, or None if more bytes are needed."""
+        """Return the end of the SML file at `position`, or None if more bytes are needed."""
         limit = position + FILE_BYTES_MAX
         again = buffer.find(_START, position + len(_START), limit)
         at = position + len(_START)
@@ -82,7 +82,7 @@ class SmlDecoder(ScanningDecoder):
         return None
 
     def read_frame(self, data: bytes) -> Frame | None:
-        """Check the CRC, and decode the messages."""
+        """Check the CRC of an SML file, and decode the messages in it."""
         fill = data[-3]
         found = int.from_bytes(data[-2:], "little")
         if found not in (crc16_x25(data[:-2]), crc16_kermit(data[:-2])):
@@ -97,7 +97,7 @@ class SmlDecoder(ScanningDecoder):
 
 
 def _unescaped(messages: bytes) -> bytes:
-    """Return the messages, with each doubled escape reduced to one."""
+    """Return the messages of an SML file, with each doubled escape sequence reduced to one."""
     if _ESCAPE not in messages:
         return messages
     steps = [messages[at : at + 4] for at in range(0, len(messages), 4)]

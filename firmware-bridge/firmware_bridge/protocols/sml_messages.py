@@ -1,4 +1,4 @@
-"""Decodes the messages of an SML file, and returns the values in their lists (SML_GetList.Res).
+"""Decodes the messages of an SML file, and returns the values in value lists (SML_GetList.Res).
 
 Each element begins with a byte for its type and length. If the first bit of this byte is set,
 another byte follows with 4 more bits of the length::
@@ -44,7 +44,7 @@ UNITS_OF_DLMS: Final = {
 _DZG, _DZG_FIXED_FROM = b"\x0a\x01DZG", 60_000_000
 _POWERS: Final = ("power", "power_l1", "power_l2", "power_l3")
 _STATUS_OF: Final = ("energy_import", "energy_export")
-"""The registers whose status word describes the whole meter. The first that has one is used."""
+"""Quantities whose status word describes the whole meter. The first status word found is used."""
 _STATUS_BYTES_MAX: Final = 8
 _EDL_EXPORTS: Final = 0x20
 _EDL_STATUS_MAX: Final = 0xFFFFFF
@@ -55,14 +55,14 @@ _BASIC_METER, _BASIC_METER_EXPORTS = 0x04, 0x800
 
 
 def read_messages(data: bytes, skipped: Counter[str]) -> Quantities:
-    """Return the values of all lists in the messages.
+    """Return the values in the messages of an SML file.
 
-    An unreadable entry is skipped, and the other entries are still read. `skipped` counts
+    If an entry of a value list is unreadable, the other entries are still read. `skipped` counts
     unreadable entries by reason: "sml" if the structure is invalid, "value" if a number is out of
     range, and "type" if an entry has bytes instead of a number.
 
     Raises:
-        Damaged: with reason "sml" if the data contains no message.
+        Damaged: with reason "sml" if a message is invalid and no value was read before it.
     """
     quantities: Quantities = {}
     statuses: dict[str, int] = {}
@@ -88,10 +88,11 @@ def read_messages(data: bytes, skipped: Counter[str]) -> Quantities:
 
 
 def _status_values(status: int | None, quantities: Quantities) -> Iterator[Measurement]:
-    """Yield the status word and, if the status word contains the direction, the power with a sign.
+    """Yield a meter's status word and, if it contains the direction of power, the signed power.
 
     Two-way meters such as EMH's ED300L, Honeywell's AS2020 and older Holley meters send the power
-    without a sign. A power that is already negative is not changed.
+    without a sign. A power that is already negative is not changed. If the meter sends only
+    `power_absolute`, the direction is yielded too.
     """
     if status is None:
         return
@@ -108,7 +109,7 @@ def _status_values(status: int | None, quantities: Quantities) -> Iterator[Measu
 
 
 def _exports(status: int, *, is_basic_meter: bool) -> bool | None:
-    """Return True if a status word means export, False if it means import, and None otherwise.
+    """Return True if a status word means export, False for import, or None if it has no direction.
 
     Basic meters (with a quantity `power`) and EDL meters (with `power_absolute`) use different bits
     for the direction.
@@ -121,7 +122,7 @@ def _exports(status: int, *, is_basic_meter: bool) -> bool | None:
 
 
 def _entries_of(data: bytes, skipped: Counter[str]) -> Iterator[tuple[Element, Element]]:
-    """Yield each entry of the lists, with the identifier of the meter that sent the list."""
+    """Yield each entry of the value lists in an SML file, with the identifier of its meter."""
     position = 0
     while position < len(data):
         if data[position : position + 1] == _END_OF_MESSAGE:
@@ -149,7 +150,7 @@ def _list_of(element: Element, count: int) -> list[Element]:
 
 
 def _element_at(data: bytes, position: int, depth: int) -> tuple[Element, int]:
-    """Decode the element at `position`. Return the element and its end."""
+    """Decode the element at `position`. Return the element and the position after it."""
     begin = position
     kind, length, position = _head_at(data, position)
     if kind == _LIST:
@@ -213,8 +214,9 @@ class _Shortened(int):
 def _loses_zeros(server: Element) -> bool:
     """Return True if a meter omits the leading zero bytes of a positive power.
 
-    DZG meters with a serial number below 60,000,000 do this. For example, they send 200 W as C8,
-    which means -56 as a signed byte. They send negative powers with all four bytes.
+    `server` is the identifier of the meter. DZG meters with a serial number below 60,000,000 do
+    this. For example, they send 200 W as C8, which means -56 as a signed byte. They send negative
+    powers with all four bytes.
     """
     if not isinstance(server, bytes) or not server.startswith(_DZG):
         return False

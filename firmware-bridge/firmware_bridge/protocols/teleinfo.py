@@ -1,4 +1,4 @@
-"""Protocol Teleinfo: the customer port of French meters (Linky), in standard and historic mode::
+"""The Teleinfo protocol: customer port of French meters (Linky), in standard and historic mode::
 
     STX | LF label SEP [time SEP] value SEP checksum CR | LF ... CR | ETX
 
@@ -106,7 +106,7 @@ _LABELS: Final[dict[str, Label]] = {
         for label, (name, unit) in (_NUMBERS | _numbers_of_series()).items()
     },
 }
-"""The labels of standard and historic mode."""
+"""The labels that meters send in standard and historic mode."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,7 +131,7 @@ class Teleinfo(DecoderSettings):
 
 
 class TeleinfoDecoder(DelimitedDecoder):
-    """Decoder of Teleinfo frames. Only groups with a wrong checksum are skipped."""
+    """Decoder of Teleinfo frames. If a group has a wrong checksum, only this group is skipped."""
 
     def __init__(self, utc_offset_hours: int) -> None:
         super().__init__(_DELIMITER, FRAME_BYTES_MAX)
@@ -201,7 +201,7 @@ def _measurement_of(
     """Return the measurement of a group.
 
     Raises:
-        Damaged: the group is invalid or has no value. The reason is "syntax", "not_measured",
+        Damaged: if the group is invalid or has no value. The reason is "syntax", "not_measured",
             "type", "value" or "text".
     """
     if len(group) < 2:

@@ -1,4 +1,4 @@
-"""Conversion of values in lines of text, as sensors write them.
+"""Converts values in lines of text, as sensors write them.
 
 A value is a number, a Boolean or a string. A sensor that has measured nothing writes `nan`, `ovf`,
 `--` or nothing. In this case, the quantity has no value and is counted as not measured.
@@ -39,7 +39,7 @@ _HEXADECIMAL = re.compile(r"0[xX][0-9A-Fa-f]{1,16}")
 _GROUPED = re.compile(
     r"[+-]?[0-9]{1,3}(?:(?:,[0-9]{3})+\.[0-9]+|(?:\.[0-9]{3})+,[0-9]+|(?:'[0-9]{3})+(?:\.[0-9]+)?)"
 )
-"""A number with separated thousands. With a single kind of separator, it would be ambiguous."""
+"""A number with thousands separators. `1,234` does not match, because it can also mean 1.234."""
 _MINUS = str.maketrans("\N{MINUS SIGN}\N{EN DASH}", "--")
 _TRUTH: Final = {"true": True, "false": False}
 _TRUTH_DECLARED: Final = {**_TRUTH, "1": True, "0": False, "on": True, "off": False,
@@ -49,7 +49,7 @@ _NO_NAME = re.compile(r"[^A-Za-z0-9.:_-]+")
 
 @dataclass(frozen=True, kw_only=True)
 class TextLineSettings(DecoderSettings):
-    """Base of the settings of text protocols. `types` declares the data types of quantities."""
+    """Base class for settings of text protocols. `types` declares the data types of quantities."""
 
     types: dict[str, Kind] = field(default_factory=dict)
 
@@ -69,7 +69,7 @@ TYPES_DESCRIPTION: Final = (
 
 
 class LineValues:
-    """Collects the measurements of one line.
+    """The measurements of one line, which are added one by one.
 
     The data types of new quantities are recorded only in `finish`. If the line turns out to be
     damaged, no data types are recorded.
@@ -141,7 +141,7 @@ class LineValues:
         """Return the measurements by name, and record their data types.
 
         Raises:
-            Damaged: no value could be read. The reason is that of the first unreadable value.
+            Damaged: if no value could be read. The reason is that of the first unreadable value.
         """
         if self._damage is not None and not self._values:
             raise Damaged(self._damage)

@@ -1,4 +1,4 @@
-"""Protocol VE.Direct: blocks that Victron solar chargers, monitors and inverters send each second::
+"""The VE.Direct protocol of Victron solar chargers, monitors and inverters: one block per second::
 
     CR LF V TAB 12800 CR LF I TAB -150 ... CR LF Checksum TAB <byte>
     :A0002000148 LF                                            a message of the HEX protocol
@@ -108,7 +108,7 @@ class VeDirect(DecoderSettings):
 
 
 class VeDirectDecoder(Decoder):
-    """Decoder of blocks.
+    """Decoder of VE.Direct blocks.
 
     A block with a wrong checksum counts as damaged. The next block begins after the checksum.
     """
@@ -194,9 +194,9 @@ class VeDirectDecoder(Decoder):
 
 
 def _block_of(data: bytes) -> tuple[bytes | None, bool]:
-    """Return a valid block in `data` without HEX messages, or None if its checksum is wrong.
+    """Return the valid block at the end of `data`, without HEX messages, or None if there is none.
 
-    The second result is True if `data` also contains an earlier block, because the checksum of the
+    The second result is True if an earlier block precedes it in `data`, because the checksum of the
     earlier block was lost. A repeated label reveals an earlier block, even if the sum of all bytes
     happens to be 0.
     """
@@ -214,8 +214,8 @@ def _measurement_of(label: str, text: str) -> Measurement:
     """Return the measurement of a field.
 
     Raises:
-        Damaged: the field is invalid or has no value. The reason is "not_measured", "value", "type"
-            or "name".
+        Damaged: if the field is invalid or has no value. The reason is "not_measured", "value",
+            "type" or "name".
     """
     field = _FIELDS.get(label)
     if field is None:

@@ -15,12 +15,11 @@ DEVICE_TIME: Final = "device_time"
 """Name of the quantity for an implausible time that a device reported."""
 
 METER_TIME: Final = "meter_time"
-"""Name of the quantity for the time of a telegram, which protocols of meters have."""
+"""Name of the quantity that contains the time of a meter's telegram."""
 _DAY: Final = 86400.0
 _HOUR: Final = 3600.0
 ZONE_TOLERANCE_SECONDS: Final = 120.0
-"""Largest difference of two clocks, in seconds, that may still be a matter of the time zone alone.
-"""
+"""Largest deviation from whole hours, in seconds, at which a wrong time zone is assumed."""
 _ZONE_HOURS_MAX: Final = 12
 # A device that was offline for months may send old readings. No reading is from the future, but the
 # clock of a gateway that was switched off for weeks may be late until it is set.

@@ -1,4 +1,4 @@
-"""Topics and payloads of readings that are not published as SenML.
+"""Topics of readings, and payloads in formats other than SenML.
 
 A payload is a plain value, or a JSON object made from a template. There is one payload per value.
 If a quantity has several values, such as the fields of an NMEA 0183 sentence, the name of each

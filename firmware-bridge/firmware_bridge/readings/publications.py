@@ -16,9 +16,9 @@ from firmware_bridge.readings.numbering import Numbering
 from gateway.process.declarations.readings import Readings
 
 AS_SENML: Final = Readings()
-"""The defaults, which apply without configuration: SenML payloads."""
+"""The default settings of readings: SenML payloads."""
 ROW_OVERHEAD_BYTES: Final = 48
-"""Size of a row of the outbox without topic and payload, for the limit in bytes."""
+"""Size of a row of the outbox without its topic and payload, counted towards `outbox_max`."""
 
 
 @dataclass(frozen=True, slots=True)

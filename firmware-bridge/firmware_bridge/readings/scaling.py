@@ -20,7 +20,7 @@ def scaled(value: float, *, scale: float = 1, offset: float = 0, power_of_ten: i
     negative.
 
     Raises:
-        OutOfRange: the result is infinite or has more than 64 bits.
+        OutOfRange: if the result is infinite or has more than 64 bits.
     """
     if scale == 1 and offset == 0 and power_of_ten == 0:
         return _checked(value)

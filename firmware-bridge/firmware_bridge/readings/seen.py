@@ -56,9 +56,9 @@ class SeenDevice:
 class Seen:
     """The values that devices have sent in this run or an earlier run of the bridge.
 
-    The data type and unit of a value are recorded when it is first sent after the start. After
-    that, the data type can only change from text to number, and a missing unit can be added. A
-    sensor that alternates between two data types therefore does not cause endless changes.
+    The data type and unit of a value are recorded when it is first sent after the start of the
+    bridge. After that, the data type can only change from text to number, and a missing unit can be
+    added. A sensor that alternates between two data types therefore does not cause endless changes.
     """
 
     def __init__(self, remembered: Mapping[str, SeenDevice]) -> None:

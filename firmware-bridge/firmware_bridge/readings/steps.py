@@ -10,7 +10,7 @@ from typing import Final
 STEP_SECONDS: Final = 5
 """Length of a step in seconds, as in the web page's history of the last hour."""
 WHOLE_STEPS_MAX: Final = 2
-"""Number of completed steps to report. A late response still has the step before the last."""
+"""Number of completed steps to report. With two, a late status request does not miss a step."""
 OFTEN_SECONDS: Final = 10.0
 """Readings at larger intervals are reported one by one, because the web page cannot miss any."""
 
@@ -69,7 +69,8 @@ class Steps:
     def latest_mean(self, seconds: float) -> float | None:
         """Return the mean of the latest complete 5-second interval.
 
-        The result is None if no value has arrived for some time.
+        `seconds` is the current time in seconds since 1970. The result is None if no value has
+        arrived for some time.
         """
         self.whole(seconds)
         if not self._whole or seconds - self._latest > OFTEN_SECONDS:

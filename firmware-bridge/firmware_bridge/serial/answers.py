@@ -38,7 +38,7 @@ _CHECK: Final = {
 
 
 class Answers:
-    """Logs and counts the responses from the polled devices on one port."""
+    """Counters and log of the responses from the polled devices on one port."""
 
     def __init__(self, status: PortStatus) -> None:
         self._status = status

@@ -25,7 +25,7 @@ _ANY_ADDRESS = 254
 
 
 async def ask(settings: PortSettings) -> AsyncGenerator[tuple[Line, str, Guess | None], None]:
-    """Poll the port once with each protocol. Yield one result per protocol.
+    """Poll a port once with each protocol (D0 and M-Bus). Yield one result per protocol.
 
     A result has three parts: the line settings, the name of the protocol, and a guess. The guess is
     None if no meter responded.

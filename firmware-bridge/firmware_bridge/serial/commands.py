@@ -20,7 +20,7 @@ from firmware_bridge.protocols.board_frame import command_bytes_of
 from firmware_bridge.readings.numbering import BoardIdentity
 
 ANSWER_SECONDS_MAX: Final = 5.0
-"""Timeout for a board's response. A board that measures for seconds reads its line late."""
+"""Timeout for a board's response. While a board measures, it may not read its line for seconds."""
 OPEN_MAX: Final = 64
 """Largest number of commands that are waiting for a response, for all boards together."""
 BOARDS_MAX: Final = 1024
@@ -66,7 +66,8 @@ class Commands:
     def carry_out(self, device: str, name: str, payload: bytes, answer: Answer) -> None:
         """Send the command `name` to a board, and report its result to `answer`.
 
-        `answer` is called exactly once, possibly before this method returns.
+        `payload` is the argument of the command. `answer` is called exactly once, possibly before
+        this method returns.
         """
         if (command := command_of(name)) is None:
             return answer({"error": "unknown_command"})
@@ -90,7 +91,8 @@ class Commands:
     ) -> None:
         """Report a board's response to the client that sent the command.
 
-        A response is ignored if it does not belong to a command that was sent over this line.
+        `write` writes to the line on which the response arrived. A response is ignored if it does
+        not belong to a command that was sent over this line.
         """
         waiting = self._open.get(identity)
         if waiting is None or waiting.write != write:

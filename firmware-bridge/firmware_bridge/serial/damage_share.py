@@ -1,7 +1,7 @@
 """The percentage of a port's recent frames that are damaged, with one warning per fault.
 
-The totals are sampled when the port's status is reported, so receiving a frame costs no extra
-time::
+The totals of all frames and of damaged frames are sampled when the port's status is reported.
+Receiving a frame therefore costs no extra time::
 
     samples   (at, frames, damaged) ... each SAMPLE_SECONDS, for WINDOW_SECONDS_MAX
     window    the latest WINDOW_SECONDS, or longer until it contains FRAMES_MIN frames
@@ -20,15 +20,15 @@ SHARE_BEGINS: Final = 0.10
 SHARE_ENDS: Final = 0.05
 """The warning is cleared below this share. The gap to `SHARE_BEGINS` prevents repeated warnings."""
 DAMAGED_MIN: Final = 5
-"""Damaged frames in the window that a warning needs. Plugging in a sending device damages a few."""
+"""Minimum number of damaged frames for a warning. Plugging in a sending device damages a few."""
 FRAMES_MIN: Final = 20
-"""Frames, damaged or not, that a window needs. A share of fewer frames means little."""
+"""Minimum number of frames in a window, damaged or not. A share of fewer frames means little."""
 WINDOW_SECONDS: Final = 300.0
-"""Window for a device that sends often. A fault is shown and cleared within minutes."""
+"""Length of the window if a device sends often. Faults are shown and cleared within minutes."""
 WINDOW_SECONDS_MAX: Final = 3600.0
 """Longest window, for sensors that send once a minute. Samples are kept for the same time."""
 SAMPLE_SECONDS: Final = 15.0
-"""Time between two samples, so that at most 240 samples are kept for each port."""
+"""Time between two samples. At most 240 samples are kept for each port."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class _Sample:
 
 
 class DamageShare:
-    """Measures the share of damaged frames on one port. A high share causes a warning.
+    """The share of damaged frames on one port. A high share causes a warning.
 
     `share` is the fraction of damaged frames, or None if there were no frames. It is measured over
     the last `seconds` seconds. `warns` becomes True when the share reaches `SHARE_BEGINS`, and

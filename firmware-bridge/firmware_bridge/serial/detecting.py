@@ -31,7 +31,7 @@ RATES = (115_200, 9600, 4800, 38_400, 19_200, 57_600, 2400, 230_400)
 LINES = (*map(Line, RATES), Line(9600, 7, "E", 1), Line(4800, 7, "E", 1), Line(1200, 7, "E", 1),
          Line(2400, 8, "E", 1))  # fmt: skip
 BYTES_TRIED_MAX = 65_536
-"""Bytes received with one line setting that are decoded with every protocol, at most.
+"""Maximum number of bytes, per line setting, that are decoded with every protocol.
 
 Three seconds at 230,400 baud are 69,000 bytes. A device with native USB sends a hundred times more.
 """

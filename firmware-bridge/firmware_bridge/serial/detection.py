@@ -92,7 +92,7 @@ class Detection:
         self._fault: str | None = None
 
     def progress(self) -> dict[str, Any]:
-        """Return the state and the result so far.
+        """Return the state of the detection, and its result so far.
 
         Each call also keeps the detection running, because it shows that a person is watching.
         """
@@ -126,7 +126,7 @@ class Detection:
     async def run(self) -> None:
         """Detect the device, and then read its values until cancelled.
 
-        All of this takes at most `SECONDS_MAX`. A failure is recorded in the state and not raised.
+        This takes at most `SECONDS_MAX` in total. A failure is recorded in the state, not raised.
         """
         try:
             async with asyncio.timeout(SECONDS_MAX):
@@ -192,7 +192,7 @@ class Detection:
                     if reading.latest is not None and reading.frames > self._frames:
                         self._frames = reading.frames
                         self._latest, self._latest_at = reading.latest, time.monotonic()
-                    # A device that always sends must not keep ports and MQTT from being served.
+                    # A device that sends without a pause must not block the ports and MQTT.
                     await asyncio.sleep(0)
         finally:
             link.close()

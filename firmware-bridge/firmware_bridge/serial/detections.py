@@ -112,7 +112,7 @@ class Detections:
             await asyncio.gather(found[1], return_exceptions=True)
 
     async def end_on(self, settings: Sequence[PortSettings]) -> None:
-        """Stop the detections on these ports, because the bridge will read the ports."""
+        """Stop the detections on the ports in `settings`, which the bridge will read."""
         for port in list(self._running):
             if await asyncio.to_thread(reader_of, port, settings) is not None:
                 await self.end(port)

@@ -46,7 +46,7 @@ def hint_of(vendor: int | None, product: int | None) -> str | None:
 
 
 def users_of(paths: set[str], processes: Path = Path("/proc")) -> dict[str, str]:
-    """Return a dict from each open device file to the process that uses it, as `name (pid)`.
+    """Return the process that has each device file in `paths` open, as `name (pid)` by path.
 
     Only processes that the current user can inspect are found.
     """

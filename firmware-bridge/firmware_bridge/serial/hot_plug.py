@@ -33,8 +33,8 @@ NETLINK_KOBJECT_UEVENT = 15
 UDEV_GROUP = 2
 # The limit that libudev uses for a datagram. Only long properties of a device are truncated.
 DATAGRAM_BYTES_MAX = 8192
-# Datagrams read per readiness of the socket, at most. A hub may have many devices, and the ports
-# must be served too.
+# Maximum number of datagrams that are read each time the socket is readable. A hub may have many
+# devices, and the ports must be served too.
 DATAGRAMS_AT_ONCE_MAX = 64
 # Delay before a port is retried. The devices of a hub appear together, and a device that connects
 # again and again must not cause more attempts than this allows.

@@ -40,7 +40,7 @@ _REASONS: Final = {"bytes": FULL_BY_BYTES, "age": FULL_BY_AGE}
 
 
 class Intake:
-    """Passes the readings from one port to the outbox.
+    """The intake of one port, which passes the port's readings to the outbox.
 
     `next_sequence` returns the next sequence number for a device that does not number its frames.
     If `commands` is None, no commands are sent to boards. `seen` records what devices have sent.
@@ -73,9 +73,9 @@ class Intake:
             outbox.allow_drops(settings.name, self.losses.begin_dropping, self.losses.end_dropping)
 
     def use_kinds(self, kinds: Kinds) -> None:
-        """Set the value types of the port's quantities.
+        """Set the value types (number, text or Boolean) of the port's quantities.
 
-        Value types of new quantities are stored in the outbox.
+        The value types of new quantities are stored in the outbox.
         """
         self._kinds = kinds
 

@@ -32,7 +32,7 @@ _TIOCSRS485 = 0x542F
 # struct serial_icounter_struct: 11 counters, and 9 reserved fields.
 _COUNTERS = struct.Struct("11i36x")
 _COUNTERS_OF_ERRORS = {"framing": 6, "overrun": 7, "parity": 8, "break": 9, "buffer_overrun": 10}
-"""Positions of the error counters in the driver's structure."""
+"""Positions of the error counters in `serial_icounter_struct`."""
 
 # struct serial_rs485 (linux/serial.h): flags, two delays in ms, and reserved fields.
 _RS485 = struct.Struct("3I20x")
@@ -50,7 +50,7 @@ class Link(ABC):
     """An open port, at the device file or address `path`."""
 
     mid_line_seconds: float = 0.0
-    """Bytes received within this time after the opening may be the end of a frame, in seconds."""
+    """Seconds after opening within which received bytes may be the end of an incomplete frame."""
 
     def __init__(self, path: str) -> None:
         self.path = path

@@ -25,7 +25,7 @@ class Listening:
 
     @property
     def tally(self) -> Tally:
-        """The decoder's counters since the bridge was started, such as that of damaged frames."""
+        """The decoder's counters since the bridge started, such as the number of damaged frames."""
         return self._decoder.tally
 
     @property
@@ -34,7 +34,7 @@ class Listening:
         return self._decoder.kinds
 
     def unread(self) -> Sequence[Unread]:
-        """Return an empty list, because only polled devices have unread quantities."""
+        """Return an empty sequence: only polled devices report quantities without a value."""
         return ()
 
     def begin_again(self) -> None:

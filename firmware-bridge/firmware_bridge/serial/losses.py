@@ -33,7 +33,7 @@ _LOST = ("overruns", "damaged", "dropped")
 
 
 class Losses:
-    """Counts the readings and frames that one port loses, and decides which losses are logged."""
+    """The counters of one port's lost readings and frames, and the rules for logging the losses."""
 
     def __init__(self, status: PortStatus) -> None:
         self._status = status

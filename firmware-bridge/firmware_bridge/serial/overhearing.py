@@ -31,7 +31,7 @@ _ON: Final = b"\xff\x00"
 
 
 class Overhearing:
-    """Describes each message on a Modbus line as text.
+    """A decoder of Modbus traffic that describes each message as text.
 
     `frames` counts the complete messages, and `damaged` counts the damaged frames.
     """

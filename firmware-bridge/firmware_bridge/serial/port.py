@@ -118,7 +118,7 @@ class Port:
     def problem(self) -> str | None:
         """Return a sentence about the port's most serious problem, or None if there is no problem.
 
-        The sentence contains no counts, so that it does not change while the problem is the same.
+        The sentence contains no counts, so it does not change while the problem is the same.
         """
         status = self._status
         if status.state != "open":

@@ -12,7 +12,7 @@ from gateway.process.files.queue_process import end_all
 
 
 class Ports:
-    """Runs a task for each configured port. All methods must be called from one event loop."""
+    """The ports that the bridge reads, one task each. Call all methods from one event loop."""
 
     def __init__(self, make: Callable[[PortSettings], Port], tasks: asyncio.TaskGroup) -> None:
         """Store the function that creates a port, and the task group in which ports run."""

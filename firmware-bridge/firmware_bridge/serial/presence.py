@@ -56,7 +56,7 @@ class Presence:
     def silent(self) -> Mapping[str, float]:
         """Return the silent devices, with the number of seconds since the latest frame of each.
 
-        If a device has never sent a frame, the seconds since the start of watching are returned.
+        If a device has never sent a frame, the seconds since watching began are returned.
         """
         if self._silent_seconds is None:
             return {}

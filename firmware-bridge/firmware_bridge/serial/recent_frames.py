@@ -26,7 +26,7 @@ VALUES_KEPT: Final = 16
 The entries of one port take up to 100 kB, and those of 64 ports about 7 MB.
 """
 VALUES_CHARACTERS_MAX: Final = 400
-"""Longest text of the values in an entry, so that a report of all entries takes about 20 kB."""
+"""Longest text of the values in an entry. A report of all entries then takes about 20 kB."""
 
 _SOUND, _DAMAGED, _REFUSED, _FOREIGN, _REQUEST = (
     *("sound", "damaged", "refused"),
@@ -100,7 +100,7 @@ class RecentFrames:
         self._size_bytes += len(data)
 
     def decoded(self, frames: Sequence[Frame], tally: Tally) -> None:
-        """Add an entry if the bytes completed a frame, were damaged, or did not belong to one."""
+        """Add an entry if bytes completed a frame, were damaged, or did not belong to a frame."""
         damaged = self._reasons(tally.damaged, self._damaged)
         foreign = self._reasons(tally.foreign, self._foreign)
         if frames or damaged or foreign:

@@ -16,7 +16,7 @@ from firmware_bridge.serial.recording import chunks_of
 OPENED_AGAIN_SECONDS = 0.05
 # Longest wait for the reader to read the last bytes before the terminal is closed.
 DRAIN_SECONDS_MAX = 5.0
-# Checks that must find the terminal empty. The kernel delivers bytes in pieces, with gaps.
+# Number of consecutive checks that must find the terminal empty. Bytes arrive in pieces, with gaps.
 EMPTY_LOOKS = 10
 
 

@@ -16,7 +16,7 @@ logger = logging.getLogger(__name__)
 
 
 class Silence:
-    """Detects silence on one open port with a timer, so there is no cost per byte."""
+    """The detector of silence on one open port. It uses a timer, so bytes cause no extra work."""
 
     def __init__(self, settings: PortSettings, status: PortStatus) -> None:
         self._settings = settings

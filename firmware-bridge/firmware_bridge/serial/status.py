@@ -33,9 +33,9 @@ PortState = Literal["open", "lost", "waiting"]
 class DeviceStatus:
     """The latest values of one device, and the failed requests if the device is polled.
 
-    `last_ms` is None if the device has sent nothing since the start. `failed_count` is the number
-    of failed requests since the last valid response, and `failed_reason` is the latest reason. If
-    the device's clock is wrong, `clock_ms` is the time that it shows.
+    `last_ms` is None if the device has sent nothing since the bridge started. `failed_count` is the
+    number of failed requests since the last valid response, and `failed_reason` is the latest
+    reason. If the device's clock is wrong, `clock_ms` is the time that the clock shows.
     """
 
     device: str
@@ -173,7 +173,7 @@ class PortStatus:
         self.quiet_since = now
 
     def note_frame(self, arrival_seconds: float) -> None:
-        """Count a frame that arrived at this Unix time."""
+        """Count a frame that arrived at the Unix time `arrival_seconds`."""
         self.frames += 1
         self.last_frame_ms = int(arrival_seconds * 1000)
 

@@ -28,7 +28,7 @@ _LINE_ERRORS: Final = {2: "overrun", 4: "parity", 8: "framing", 16: "break"}
 SUBNEGOTIATION_BYTES_MAX = 256
 
 Settings = dict[int, int]
-"""Values of line settings by the code of their command."""
+"""Values of line settings, by the code of the RFC 2217 command that sets them."""
 
 
 class NotRfc2217(Exception):

@@ -41,7 +41,7 @@ async def _next_data(link: Link, silence_seconds: float | None) -> bytes:
 
 
 class Reading:
-    """Decodes bytes into lines of text, one for each frame and one for each reason for damage."""
+    """A decoder that returns a line of text for each frame and for each reason for damage."""
 
     def __init__(self, settings: DecoderSettings, units: Mapping[str, str] | None = None) -> None:
         """Create the decoder. Decoding may begin in the middle of a frame.

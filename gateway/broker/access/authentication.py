@@ -59,7 +59,7 @@ class Authenticator:
         return [each.problem for each in self._sources if each.problem is not None]
 
     def prepare(self) -> None:
-        """Start a process that checks passwords, if a user source has passwords."""
+        """Start a worker process that checks passwords, if any user source has passwords."""
         if self._with_passwords is not None:
             self.checks.prepare()
 
@@ -104,7 +104,7 @@ class Authenticator:
         return AuthenticationAnswer(BAD_USER_NAME_OR_PASSWORD, None, None)
 
     async def entry_of(self, source: str, login: Login) -> bytes | None:
-        """Return the data that a user source uses to authenticate the user of `login`.
+        """Return the data with which a user source authenticates the user of `login`.
 
         `source` is the name of the user source. The result is None if the user or the source no
         longer exists. Raises NotKnown if the source does not respond.

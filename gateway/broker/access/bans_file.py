@@ -18,16 +18,16 @@ FILE_NAME: Final = "broker.bans.json"
 FORMAT: Final = 1
 
 FILE_BYTES_MAX: Final = 64 * 1024 * 1024
-"""Size of the file, at most: more than `BANS_MAX` of the longest bans need."""
+"""Size of the bans file, at most: `BANS_MAX` bans fit into it, even if each has maximum length."""
 
 BANS_MAX: int = 10_000
-"""Bans, at most, which take a few MB of memory and disk. People do not create more by hand."""
+"""Bans, at most: 10,000 take a few MB of memory and disk, and people do not create more by hand."""
 
 VALUE_BYTES_MAX: Final = 1_024
 """Bytes of a banned value, at most: the same limit as for a client identifier."""
 
 REASON_CHARACTERS_MAX: Final = 200
-"""Characters of a reason: one sentence, which is logged and sent to MQTT 5.0 clients."""
+"""Characters of a ban's reason, at most: one sentence, logged and sent to MQTT 5.0 clients."""
 
 
 class BansFileError(AccessFileError):
@@ -55,7 +55,7 @@ class Ban:
 
     kind: Kind
     value: str
-    """A client identifier, a user name, or a network: `192.0.2.7/32`."""
+    """A client identifier, a user name, or an IP network such as `192.0.2.7/32`."""
     reason: str
     source: Source
     since_ms: int

@@ -1,7 +1,7 @@
-"""Check of client identifiers and users against the current bans, which the server manages.
+"""Banned client identifiers and users, which are not allowed to connect.
 
-Banned addresses are rejected before a connection reaches the core
-(`gateway/broker/server/listeners/gate.py`).
+The server manages the bans. Connections from banned addresses are rejected before they reach the
+core (`gateway/broker/server/listeners/gate.py`).
 """
 
 from typing import Final
@@ -9,11 +9,11 @@ from typing import Final
 from gateway.broker.core.flapping import Flapping
 
 BANNED_REASON: Final = "banned"
-"""Name under which the status counts refused clients that are banned, in `errors`."""
+"""Name of the counter of refused clients that are banned, in `errors` of the status."""
 
 
 class Bans:
-    """Banned client identifiers and users, with a detector of clients that connect too often."""
+    """Banned client identifiers and users, and a detector of clients that connect too often."""
 
     def __init__(self) -> None:
         self.client_ids: set[str] = set()

@@ -68,9 +68,9 @@ class Broker:
     ) -> None:
         """Start the broker with the recovered state.
 
-        Connections that were open in the previous run are recorded as closed, and their wills are
-        published or scheduled. `previous_boot` is the ID of that run. `wall_ms` is the present time
-        in milliseconds since 1970, and `clock` is the quality of this time.
+        Connections that were open in the previous run (`previous_boot`) are recorded as closed, and
+        their wills are published or scheduled. `recovery` is the condition of the stored data.
+        `wall_ms` is the time in milliseconds since 1970, and `clock` states its reliability.
         """
         self._time.begin(now, wall_ms, clock, self.state.next_message_number)
         self._recorder.broker_started(recovery, version, previous_boot)
@@ -83,7 +83,7 @@ class Broker:
         self._recorder.broker_stopped()
 
     def limits_changed(self, now: float) -> None:
-        """Apply changed limits, for example a shorter session expiry for disconnected sessions."""
+        """Apply changed limits to existing sessions too, for example a shorter session expiry."""
         self.state.owners.assign(self.limits.quotas)
         enqueue.apply_policies(self.core, now)
         defer.retry_all(self.core, now)
@@ -105,7 +105,7 @@ class Broker:
         revoke.authenticate(self.core, authenticates, methods)
 
     def deny_removed_users(self, users: frozenset[str] | None, removed: frozenset[str]) -> None:
-        """Deny all access to users who are in `removed`, and to users who are not in `users`."""
+        """Deny access to users in `removed` and, unless `users` is None, to all users not in it."""
         revoke.deny_removed_users(self.core, users, removed)
 
     def assign_owner(self, session: Session, username: str) -> None:
@@ -121,7 +121,7 @@ class Broker:
         return revoke.enforce(self.core, changed, now)
 
     def revoke_certificates(self, revoked: frozenset[str]) -> int:
-        """Stop delivery to stored sessions whose client used one of the certificates in `revoked`.
+        """Stop delivery to sessions of disconnected clients whose certificate is in `revoked`.
 
         Return the number of sessions to which this call stopped delivery.
         """
@@ -147,7 +147,7 @@ class Broker:
         share: Share | None = None,
         listener: str = "",
     ) -> Connection:
-        """Return a new connection. It is already closed if too many connections are open."""
+        """Create a connection and return it, already closed if too many connections are open."""
         return receive.accept(self.core, address, anonymous, now, share, listener)
 
     def receive(self, connection: Connection, data: bytes, now: float) -> None:
@@ -171,7 +171,7 @@ class Broker:
         receive.authenticated(self.core, connection, answer, now)
 
     def end_for(self, connection: Connection, violation: Violation, now: float) -> None:
-        """Close a connection because of a violation that the server found outside the core."""
+        """Close a connection because of a violation that the server detected, not the core."""
         self._time.advance(now)
         receive.end_for(self.core, connection, violation, now)
 
@@ -189,11 +189,11 @@ class Broker:
             disconnect.end_session(self.core, session, EndReason.DROPPED, now)
 
     def close_silent(self, now: float) -> bool:
-        """Close the oldest connection that has not sent CONNECT. Return False if none exists."""
+        """Close the oldest connection without a CONNECT. Return False if none may be closed."""
         return silent.close_oldest(self.core, None, now)
 
     def set_writable(self, connection: Connection, writable: bool, now: float) -> None:
-        """Record whether a connection's send buffer has room (`writable` is True) or is full."""
+        """Record whether a connection's send buffer has room. If so, send queued messages."""
         self._time.advance(now)
         connection.writable = writable
         if not writable:
@@ -211,7 +211,7 @@ class Broker:
     # -- the disk, the clock, the values of `$SYS`
 
     def set_disk_full(self, full: bool) -> None:
-        """Record whether the disk is full."""
+        """Record whether the disk is full. When it no longer is, retry deferred messages."""
         was_full, self.limits.disk_full = self.limits.disk_full, full
         if was_full and not full:
             defer.take_all(self.core)
@@ -234,7 +234,7 @@ class Broker:
         deliveries: list[Delivery],
         now: float,
     ) -> None:
-        """Pass the messages loaded for `request` to other members of the shared subscription."""
+        """Pass messages of an ended session to other members of its shared subscriptions."""
         self._time.advance(now)
         shared_subscriptions.finish(self.core, request, contents, deliveries, now)
 
@@ -277,7 +277,7 @@ class Broker:
     def seal(self, now: float, wall_ms: int, clock: ClockQuality) -> SealedBatch:
         """End the current batch. Return it together with the packets that wait for its commit.
 
-        `wall_ms` is the time in milliseconds since 1970, and `clock` is the quality of this time.
+        `wall_ms` is the time in milliseconds since 1970, and `clock` states its reliability.
         """
         number = self.batch.batch_number
         withheld = self._output.seal()
@@ -290,7 +290,7 @@ class Broker:
         return SealedBatch(number, blob, withheld)
 
     def take_part(self, now: float, wall_ms: int, clock: ClockQuality) -> bytes:
-        """Return the records added since the last call, in journal format. The batch stays open."""
+        """Encode the records added to the batch since the last call. The batch stays open."""
         self._time.advance(now)
         return self._recorder.take_part(wall_ms, clock)
 

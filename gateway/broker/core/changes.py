@@ -3,7 +3,7 @@
 A message that arrived, was delivered and was acknowledged between two checkpoints causes no net
 change, so it is never written to a table. The changes refer to live objects, so a checkpoint writes
 the state that an object has at the time of writing. A replay of the journal still leads to the same
-state, because each record names its key and overwrites any existing value.
+state, because journal records name what they change and overwrite existing values.
 """
 
 from gateway.broker.core.sessions.message import Delivery, DeliveryState, Held, Message
@@ -20,7 +20,7 @@ class Changes:
         """Sessions whose queue rows before `first_position` may be deleted."""
         self.ended: list[int] = []
         self.subscriptions: dict[tuple[int, str], Subscription | None] = {}
-        # In the order of creation, which is that of the rows' keys, so that rows are appended.
+        # In the order of creation, which is the order of the row keys, so rows are appended.
         self.held: dict[Held, None] = {}
         self.released: set[tuple[int, int]] = set()
         self.deliveries: dict[Delivery, None] = {}

@@ -57,13 +57,13 @@ class Core:
         self.deferred: dict[Connection, None] = {}
         """Connections with a deferred PUBLISH: rules/deliver/defer.py."""
         self.deferred_open_count = DEFERRED_CONNECTIONS_MAX
-        """Number of open connections in `deferred` when they were last counted."""
+        """Open connections in `deferred` at the last count, at least DEFERRED_CONNECTIONS_MAX."""
         self.slowing: dict[Session, None] = {}
         """Sessions that slow down their publishers: rules/deliver/backpressure.py."""
         self.pending_subscribes: dict[Connection, PendingSubscribe] = {}
         """The SUBSCRIBE of each connection that has not been answered with SUBACK yet."""
         self.replays: dict[Connection, PendingReplay] = {}
-        """Retained messages that are still to be sent to a connection."""
+        """Retained messages that have not been sent yet, by connection."""
         self.ended_clients: set[str] = set()
         """Clients whose persistent session ends in the current batch."""
         self.ended_clients_sealed: set[str] = set()

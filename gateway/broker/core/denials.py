@@ -1,26 +1,26 @@
 """Denied actions, counted by client and type of denial. Each count is logged as one line.
 
-Therefore, a client cannot flood the log by repeating a denied action. The number of clients and
-types that are counted separately is limited.
+Therefore, a client cannot flood the log by repeating a denied action. The number of pairs of client
+and type that are counted separately is limited.
 """
 
 from typing import Final
 
 ENTRIES_MAX: Final = 1_000
-"""Maximum pairs of client and kind with an entry. Denials of further pairs are only counted."""
+"""Maximum pairs of client and type counted separately. Further denials only count in total."""
 
 SECONDS_BETWEEN_LINES: Final = 60.0
-"""Minimum seconds between two log lines for the same client and kind."""
+"""Minimum seconds between two log lines for the same client and type of denial."""
 
 _TOPIC_CHARACTERS_MAX: Final = 200
 
 
 class Denial:
-    """A count of the denials of one type for one client. The count is logged as one line."""
+    """Count of denials of one type for one client, which is logged as one line."""
 
     def __init__(self, reason: str, client_id: str, username: str | None, topic: str) -> None:
         self.reason = reason
-        """Name of this kind of denial in the status, in `errors`."""
+        """Name of the type of denial, as in `errors` of the status."""
         self.client_id = client_id
         self.username = username
         self.topic = topic
@@ -31,7 +31,7 @@ class Denial:
 
 
 class Denials:
-    """Counts the denied actions of each client, and creates the log lines that report them."""
+    """Counter of denied actions by client and type, which also creates the log lines."""
 
     def __init__(self) -> None:
         self._entries: dict[tuple[str, str], Denial] = {}
@@ -39,7 +39,7 @@ class Denials:
         """Denials of pairs beyond `ENTRIES_MAX` since they were last logged."""
 
     def add(self, reason: str, client_id: str, username: str | None, topic: str) -> None:
-        """Count a denied action. `reason` is the type of denial. `topic` is the topic or filter."""
+        """Count a denied action. `reason` is its type. `topic` is the denied topic or filter."""
         key = (client_id, reason)
         entry = self._entries.get(key)
         if entry is None:
@@ -55,8 +55,7 @@ class Denials:
     def take(self, now: float, count_max: int) -> list[tuple[str, str]]:
         """Return at most `count_max` log lines that are due, each with its client identifier.
 
-        Lines beyond `count_max` are returned by later calls. `now` is in seconds of the monotonic
-        clock.
+        Further lines are returned by later calls. `now` is the monotonic time in seconds.
         """
         if not self._entries:
             return []

@@ -2,7 +2,7 @@
 
 The core's rules add requests to lists. The event loop processes the requests and passes each
 response to the broker. A login by user name and password is one request. Enhanced authentication
-(MQTT 5.0 section 4.12) takes one request for each AUTH packet of the client.
+(MQTT 5.0 section 4.12) takes one request for the CONNECT and one for each AUTH of the client.
 """
 
 from mypy_extensions import mypyc_attr
@@ -16,7 +16,7 @@ from gateway.broker.core.sessions.session import NO_GROUPS, Session
 class PageRequest:
     """A request to load a session's next queued messages from disk.
 
-    The request can also name messages in flight that are only on disk.
+    The request can also include messages in flight whose contents are only on disk.
     """
 
     def __init__(self, session: Session) -> None:
@@ -30,11 +30,11 @@ class PageRequest:
 
 
 class HandOver:
-    """A request to load messages of a shared subscription when the session of a member ends.
+    """A request to load the undelivered messages of a session that ends.
 
-    The messages are passed on to other members. `started` contains the session's deliveries in
-    flight whose messages are only on disk. `count` is the number of queued messages on disk, and
-    `first_position` is the queue position of the first one.
+    The messages are then passed to other members of the session's shared subscriptions. `started`
+    contains the session's deliveries in flight whose messages are only on disk. `count` is the
+    number of queued messages on disk, and `first_position` is the queue position of the first one.
     """
 
     def __init__(self, session: Session, started: list[Delivery]) -> None:
@@ -69,7 +69,7 @@ class AuthenticationRequest:
         self.data = data
         """Authentication data of the CONNECT or AUTH packet."""
         self.is_first = is_first
-        """True if the login starts with this request."""
+        """True for the first request of a login."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -77,8 +77,8 @@ class AuthenticationAnswer:
     """Response of the authenticator to an authentication request.
 
     `reason_code` is 0 if the client is accepted, and 0x80 or above if the client is refused. If the
-    code is 0x18, `data` must be sent to the client, and authentication continues when the client
-    responds.
+    code is 0x18 (continue authentication), `data` must be sent to the client, and authentication
+    continues when the client responds.
     """
 
     def __init__(
@@ -95,8 +95,8 @@ class AuthenticationAnswer:
         self.username = username
         """The authenticated user, if the client was accepted."""
         self.detail = detail
-        """Why a client was refused, for the log. A client that was already connected also gets it
-        as reason string."""
+        """The reason for a refusal, for the log. If the client was already connected, it also gets
+        this text as the reason string."""
         self.lifetime_seconds = lifetime_seconds
         """Maximum time that the client may stay connected, or None if unlimited."""
         self.groups = groups
@@ -113,43 +113,46 @@ class Effects:
         self.writes: list[Connection] = []
         """Connections with bytes to send, or to be closed once the bytes are sent."""
         self.pages: list[PageRequest] = []
-        """Pages to load when there is time. Pass the response to `Broker.page_loaded`."""
+        """Queued messages to load when there is time. Pass them to `Broker.page_loaded`."""
         self.hand_overs: list[HandOver] = []
-        """Queues to load before the batch is sealed. Pass the response to `Broker.handed_over`."""
+        """Messages to load before the batch is sealed. Pass them to `Broker.handed_over`."""
         self.logins: list[AuthenticationRequest] = []
         """Credentials to check. Pass the response to `Broker.authenticated`."""
         self.resumed: list[Connection] = []
-        """Connections whose deferred messages can continue now, so that they have work to do."""
+        """Connections whose deferred packets can be processed now."""
         self.system_subscriptions: dict[tuple[int, str], Session] = {}
-        """New subscriptions below `$SYS`, by session number and filter. They need the current
-        values, from `Broker.answer_system_subscriptions`."""
+        """New subscriptions below `$SYS`, by session number and filter. Their clients get the
+        current values from `Broker.answer_system_subscriptions`."""
 
     def take_writes(self) -> list[Connection]:
-        """Return the connections that have bytes to send or must be closed."""
+        """Return and clear the list of connections that have bytes to send or must be closed."""
         writes = self.writes
         self.writes = []
         return writes
 
     def take_pages(self) -> list[PageRequest]:
-        """Return the requests to load queued messages from disk."""
+        """Return and clear the list of requests to load queued messages from disk."""
         pages = self.pages
         self.pages = []
         return pages
 
     def take_hand_overs(self) -> list[HandOver]:
-        """Return the requests to load queues. Load the queues before calling `Broker.seal`."""
+        """Return and clear the list of requests to load the messages of ended sessions.
+
+        Load these messages before calling `Broker.seal`.
+        """
         hand_overs = self.hand_overs
         self.hand_overs = []
         return hand_overs
 
     def take_resumed(self) -> list[Connection]:
-        """Return the connections whose deferred packets can be processed now."""
+        """Return and clear the list of connections whose deferred packets can be processed now."""
         resumed = self.resumed
         self.resumed = []
         return resumed
 
     def take_logins(self) -> list[AuthenticationRequest]:
-        """Return the requests to check credentials."""
+        """Return and clear the list of requests to check credentials."""
         logins = self.logins
         self.logins = []
         return logins

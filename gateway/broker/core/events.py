@@ -1,7 +1,7 @@
 """Events for an observer, such as an operator's hook module, with one class for each type of event.
 
 Events are created only if there is an observer. Client identifiers, topics and payloads are exactly
-as in the packet. Events give no access to the core's state.
+as in the packets. Events give no access to the core's state.
 """
 
 

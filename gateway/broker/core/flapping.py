@@ -1,22 +1,25 @@
 """Detection of flapping clients, which connect and disconnect too often.
 
 Clients are distinguished by client identifier. Each connection of a flapping client costs a commit,
-and each of the client's wills is sent to all subscribers. Detection is off by default,
-because a legitimate device may connect for each message.
+and each of its wills is sent to all subscribers. Detection is off by default, because a legitimate
+device may connect for each message.
 """
 
 # Not Final, so that tests can use a smaller value.
 CLIENTS_MAX: int = 10_000
-"""Maximum clients whose disconnections are counted: about 2 MB. Beyond this, the oldest window is
+"""Maximum clients whose disconnections are counted: about 2 MB. Beyond this, the oldest count is
 discarded."""
 
 FOUND_MAX: int = 1_000
-"""Maximum flapping clients stored until the event loop takes them, once a second. Further ones are
+"""Maximum flapping clients stored until the server takes them, once a second. Further ones are
 detected again later."""
 
 
 class Window:
-    """Number of disconnections of a client since `began_at` (monotonic seconds)."""
+    """A period in which the disconnections of a client are counted.
+
+    `began_at` is the start of the period, as monotonic time in seconds.
+    """
 
     def __init__(self, began_at: float) -> None:
         self.began_at = began_at
@@ -24,7 +27,7 @@ class Window:
 
 
 class Flapping:
-    """Counts the disconnections of each client, to detect flapping clients."""
+    """Detector of flapping clients, which counts the disconnections of each client."""
 
     def __init__(self) -> None:
         self.enabled = False
@@ -50,7 +53,7 @@ class Flapping:
             self._found[client_id] = address
 
     def take(self) -> dict[str, str]:
-        """Return the flapping clients found since the last call, each with its latest address."""
+        """Return the identifiers and latest addresses of clients newly found to be flapping."""
         found, self._found = self._found, {}
         return found
 

@@ -1,4 +1,4 @@
-"""Encoding of outgoing PUBLISH packets, with protocol version, properties and topic aliases."""
+"""Encoder of PUBLISH packets to subscribers, with MQTT 5.0 properties and topic aliases."""
 
 from typing import Final
 
@@ -17,8 +17,7 @@ from gateway.broker.wire.message_properties import (
 )
 
 NO_ALIAS: Final = -1
-"""Value of `release_batch` if aliases are not allowed, so that the packet must contain its
-topic."""
+"""Value of `release_batch` if aliases are not allowed, so the packet must contain its topic."""
 NO_TOPIC: Final = b"\x00\x00"
 """The topic field of a packet that uses an alias."""
 
@@ -56,7 +55,8 @@ class Frames:
     ) -> bytes:
         """Encode the PUBLISH of a QoS 1 or 2 delivery.
 
-        The packet is sent once the batch with the number `release_batch` is durable.
+        `release_batch` is the number of the batch that must be durable before the packet is sent,
+        or NO_ALIAS if the packet must not use a topic alias.
         """
         retain = delivery.flags & RETAIN != 0
         packet_id = delivery.packet_id
@@ -80,7 +80,8 @@ class Frames:
     ) -> bytes:
         """Encode a PUBLISH that delivers a message at QoS 0. `flags` are the delivery's flags.
 
-        The packet is sent once the batch with the number `release_batch` is durable.
+        `release_batch` is the number of the batch that must be durable before the packet is sent,
+        or NO_ALIAS if the packet must not use a topic alias.
         """
         field = b""
         if connection.version == 5:
@@ -109,9 +110,9 @@ class Frames:
     ) -> bytes:
         """Encode a PUBLISH that defines or uses a topic alias. Return b"" if no alias can be used.
 
-        The packet is sent once the batch with the number `release_batch` is durable. If the packet
-        that defined the alias waits for a later batch, this packet might be sent before it. In this
-        case, this packet defines the alias again.
+        The packet is sent once the batch with the number `release_batch` is durable. An earlier
+        packet that defined the alias may wait for a later batch. In this case, the new packet may
+        be sent first, so it defines the alias again.
         """
         topic = message.topic
         defined = connection.aliases_out.get(topic)
@@ -129,7 +130,7 @@ class Frames:
         frame = raw_publish_frame(topic_field, message.payload, qos, retain, dup, packet_id, field)
         maximum = connection.maximum_packet_size_bytes
         # Whether a message fits must not depend on earlier packets, since its topic may be needed
-        # when it is resent. Without an alias it is never larger than this sum.
+        # when it is resent. Without an alias, the packet is never larger than this sum.
         if 0 < maximum < len(frame) + len(message.topic_field):
             return b""
         if not is_known:

@@ -6,7 +6,7 @@ starts at the last known gateway time of the previous run. In a new data directo
 starts at wall time. Later, gateway time and wall time can differ by years, so gateway time is never
 displayed.
 
-An outage is the time for which the gateway is switched off. Its length can be calculated if the
+An outage is a period in which the gateway is switched off. Its length can be calculated if the
 clock was synchronised both before and after the outage. Wall time has then advanced more than
 gateway time, and the difference is the length of the outage. The length is stored as an `Outage`,
 and added to the age of everything older than the outage.
@@ -18,7 +18,7 @@ from gateway.broker.core.word import Word
 
 
 class ClockQuality(Word):
-    """Quality of a wall time. A higher value is better."""
+    """Reliability of a wall time, depending on the clock's synchronisation. Higher is better."""
 
     UNKNOWN = 0
     UNSYNCHRONISED = 1
@@ -27,12 +27,12 @@ class ClockQuality(Word):
 
 OUTAGES_MAX: Final = 64
 """Maximum outages stored separately. There is one for each start without a synchronised clock.
-Beyond this, the two oldest are merged, and messages from between them live longer by the length of
-the younger outage."""
+Beyond this, the two oldest are merged, and messages created between them live longer by the length
+of the younger outage."""
 
 
 class Outage:
-    """A period in which the broker did not run, so that gateway time did not advance."""
+    """A period in which the broker did not run and gateway time did not advance."""
 
     def __init__(self, before_ms: int, before_message: int, length_ms: int) -> None:
         self.before_ms = before_ms
@@ -59,7 +59,7 @@ class GatewayTime:
         self.wall_ms = 0
         """Wall time when the newest batch was sealed, or 0 if there is no batch."""
         self.clock = ClockQuality.UNKNOWN
-        """The quality of `wall_ms`."""
+        """The reliability of `wall_ms`."""
         self.outage_became_known = False
         """True if the length of an outage became known during this run and the timers do not
         include the outage yet."""
@@ -69,10 +69,10 @@ class GatewayTime:
     # -- a run
 
     def begin(self, now: float, wall_ms: int, clock: ClockQuality, next_message: int) -> None:
-        """Begin a run of the broker at the monotonic time `now` (seconds).
+        """Start gateway time for a new run of the broker, at the monotonic time `now` (seconds).
 
-        Gateway time continues from the latest time on disk, so it never runs backwards. `clock` is
-        the quality of `wall_ms`. `next_message` is the number that the next new message will get.
+        Gateway time continues from the latest time on disk, so it never runs backwards. `clock`
+        states the reliability of `wall_ms`. `next_message` is the number of the next new message.
         """
         self.time_ms = self.time_ms + 1 if self.time_ms else max(1, wall_ms)
         length_ms = 0
@@ -87,7 +87,7 @@ class GatewayTime:
         self._base_ms = self.time_ms - int(now * 1000)
 
     def advance(self, now: float) -> None:
-        """Advance the gateway time to `now`, which is in seconds of the monotonic clock."""
+        """Advance the gateway time to the monotonic time `now` (seconds)."""
         time_ms = self._base_ms + int(now * 1000)
         self.time_ms = max(self.time_ms, time_ms)
 
@@ -97,7 +97,7 @@ class GatewayTime:
         """Record that the broker started at gateway time `time_ms`.
 
         The length of the outage before this start is not known yet. `next_message` is the number
-        that the next new message will get.
+        of the next new message.
         """
         if self.run is None:
             self.run = Outage(time_ms, next_message, 0)
@@ -105,7 +105,7 @@ class GatewayTime:
     def sealed(self, time_ms: int, wall_ms: int, clock: ClockQuality) -> None:
         """Record the gateway time and the wall time at which a batch was sealed.
 
-        `clock` is the quality of the wall time.
+        `clock` states the reliability of the wall time.
         """
         self.time_ms = max(self.time_ms, time_ms)
         self.wall_ms = wall_ms
@@ -122,7 +122,8 @@ class GatewayTime:
     def sealed_by_wall_time(self, wall_ms: int, clock: ClockQuality) -> None:
         """Set the gateway time to the wall time of a batch in the journal's first format.
 
-        Batches in this format contain no gateway time.
+        Batches in this format contain no gateway time. `clock` states the reliability of the wall
+        time.
         """
         self.time_ms = self.wall_ms = wall_ms
         self.clock = clock
@@ -138,7 +139,7 @@ class GatewayTime:
     # -- deadlines
 
     def age_ms(self, since_ms: int) -> int:
-        """Return the milliseconds since a gateway time, including all known outages."""
+        """Return the milliseconds since the gateway time `since_ms`, including known outages."""
         age_ms = self.time_ms - since_ms
         for outage in self.outages:
             if since_ms < outage.before_ms:
@@ -148,7 +149,8 @@ class GatewayTime:
     def remaining_ms(self, message_number: int, expires_ms: int) -> int:
         """Return the milliseconds until a message expires.
 
-        The result is zero or negative if the message has expired.
+        `expires_ms` is the expiry time in gateway time. Known outages since the message with this
+        number was created are subtracted. The result is zero or less if the message has expired.
         """
         remaining_ms = expires_ms - self.time_ms
         index = len(self.outages) - 1

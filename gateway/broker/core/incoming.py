@@ -1,7 +1,8 @@
-"""Memory for the incomplete input of all clients, with limits on the total.
+"""Limits on the total memory for incomplete packets and topic aliases of all clients.
 
 Each connection also has limits of its own, but thousands of connections that reach their own limits
-could together take too much memory. Connections that use little memory are never affected.
+could together take too much memory. If incomplete packets take too much, the connection that has
+waited longest for the rest of a packet is closed. Every connection may use a few topic aliases.
 """
 
 from typing import Final
@@ -22,18 +23,18 @@ UNPROCESSED_FACTOR: Final = 50
 bytes, and takes a hundred when decoded."""
 
 ALIASES_BYTES_MAX: int = 32 * 1024 * 1024
-"""Maximum memory in bytes of topic aliases beyond the free allowance of each connection."""
+"""Maximum memory in bytes of all topic aliases, not counting each connection's free allowance."""
 
 ALIASES_BYTES_FREE: Final = 4 * 1024
 """Bytes of topic aliases that each connection may always use: 16 topics of about 50 bytes. A topic
-may have 64 kB, and take 300."""
+of 64 kB can take 300 kB."""
 
 ALIAS_BYTES: Final = 250
 """Memory of an alias in addition to its topic, in bytes."""
 
 
 class Incoming:
-    """Counts the memory for incomplete input, and selects the connection to close at the limit."""
+    """Counter of the memory for incomplete packets and topic aliases, with limits on the totals."""
 
     def __init__(self) -> None:
         self.parts: dict[Connection, int] = {}
@@ -45,9 +46,10 @@ class Incoming:
         """Bytes of topic aliases beyond the free allowance of each connection."""
 
     def received(self, connection: Connection, data_bytes: int, completed: bool) -> None:
-        """Count bytes received from a client. `completed` is True if the bytes completed a packet.
+        """Count bytes received from a client.
 
-        If so, `connection_to_close` will select this connection only after all others.
+        `completed` is True if the bytes completed a packet. In this case, `connection_to_close`
+        selects this connection only after all others.
         """
         size_bytes = connection.decoder.partial_bytes()
         if connection.state is ConnectionState.AUTHENTICATING:
@@ -72,10 +74,10 @@ class Incoming:
     def alias(
         self, connection: Connection, alias: int, topic: str, topic_field: bytes
     ) -> Violation | None:
-        """Store a client's topic alias unless the aliases of all clients take too much memory.
+        """Store a client's topic alias, unless the aliases of all clients take too much memory.
 
-        `topic_field` is the encoded topic. Return None if the alias was stored, or a violation that
-        describes the exceeded limit.
+        `topic_field` is the encoded topic. Return None if the alias was stored, otherwise a
+        violation that describes the exceeded limit.
         """
         before = self.aliases.get(connection, 0)
         size_bytes = before + _alias_bytes_of(topic, topic_field)

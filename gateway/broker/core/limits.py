@@ -27,15 +27,15 @@ WAITING_IN_MEMORY_MESSAGES: int = 512
 """Queued messages of a connected session that stay in memory after a checkpoint: two pages."""
 
 FORWARDED_BYTES_MAX: Final = 4 * 1024 * 1024
-"""Maximum bytes of QoS 0 data sent to one client within one turn of the event loop. A turn receives
-about 1 MiB, but a topic alias of three bytes may mean a topic of 64 kB. Without a limit, 18 kB
-became 120 MB."""
+"""Maximum bytes of QoS 0 data sent to one client per iteration of the event loop. An iteration
+receives about 1 MiB, but a topic alias of three bytes may mean a topic of 64 kB. Without a limit,
+18 kB became 120 MB."""
 
 WILDCARD_PATTERNS_MAX: int = 8_192
 """Maximum levels that a lookup may visit in addition to those of its topic: two milliseconds. Each
-different mix of names and `+` in filters adds one level for each of its levels from the first `+`
-on. Fleets have some dozens of such patterns. With 1,000 random ones of 128 levels, a lookup took 30
-ms."""
+different pattern of names and `+` in filters adds one level for each of its levels from the first
+`+` on. Fleets have some dozens of patterns. With 1,000 random patterns of 128 levels, a lookup took
+30 ms."""
 
 WILLS_BYTES_MAX: int = 64 * 1024 * 1024
 """Maximum memory of all wills in bytes. Beyond this, a CONNECT with a large will is refused."""
@@ -45,9 +45,8 @@ WILL_BYTES_FREE: Final = 2 * 1024
 bytes."""
 
 HELD_BYTES_MAX: int = 128 * 1024 * 1024
-"""Maximum bytes of QoS 2 messages of all sessions that are held until PUBREL. Beyond this, each
-session may still hold HELD_BYTES_FREE. Held messages are in memory, and a session outlives its
-connection."""
+"""Maximum bytes of all QoS 2 messages that are held until PUBREL. Beyond this, each session may
+still hold HELD_BYTES_FREE. Held messages take memory, even after their connection has ended."""
 
 HELD_BYTES_FREE: Final = 16 * 1024
 """Bytes of held messages that each session may always have, regardless of other sessions."""
@@ -58,18 +57,18 @@ ends."""
 
 SLOW_READER_SECONDS: Final = 300.0
 """Maximum seconds that a write buffer may stay full: enough for 1 MiB over a modem. Then the
-connection is closed. Otherwise a client that stopped reading would keep it open forever."""
+connection is closed. Otherwise, a client that stopped reading would stay connected forever."""
 
 
 KEEP_ALIVE_PART_BYTES: Final = 1024
 """Bytes of an incomplete packet that count as a sign of life if they arrive within one and a half
-keep-alives. A line of 9,600 baud transfers them in 1.5 s, which is the shortest such time. A slower
-client is disconnected, so that no client can stretch one packet without limit."""
+keep-alives. A line of 9,600 baud transfers them within 1.5 s, the time for the shortest keep-alive.
+A slower client is disconnected, so that no client can stretch one packet without limit."""
 
 DEFERRED_BYTES_MAX: Final = 64 * 1024
 """Maximum bytes of a connection's messages deferred because of a full disk or queue. Beyond this,
-the connection is no longer read. Until then its PINGREQ and acknowledgements are received: few
-clients have a larger window."""
+the connection is no longer read. Until then, its PINGREQ and acknowledgements are received. Few
+clients have more bytes in flight."""
 
 # Not Final, so that tests can use a smaller value.
 DEFERRED_CONNECTIONS_MAX: int = 512
@@ -78,8 +77,8 @@ connection, only one message is stored."""
 
 
 READING_SECONDS: Final = 5.0
-"""Seconds without an acknowledgement after which a client counts as not reading, so that it no
-longer slows publishers."""
+"""Seconds without an acknowledgement after which a client counts as not reading. It then no longer
+slows publishers."""
 
 PACE_SECONDS: Final = 30.0
 """Interval in seconds at which the pace of a client that slows publishers is measured."""
@@ -89,9 +88,9 @@ DRAIN_SECONDS_MAX: Final = 3_600.0
 publishers."""
 
 ACCEPTED_BEFORE_MESSAGES: Final = 100_000
-"""Maximum messages that a queue may take beyond its limit while its client reads. They were
-accepted before publishers had to wait: at QoS 2 (queued at PUBREL), as wills, or for a shared
-subscription."""
+"""Maximum messages that a queue may take beyond its limit while its client reads: messages accepted
+before publishers had to wait. These are QoS 2 messages (queued at PUBREL), wills, and messages for
+a shared subscription."""
 
 ACCEPTED_BEFORE_BYTES: Final = 128 * 1024 * 1024
 """The same limit in bytes: as many as all sessions may hold until PUBREL (HELD_BYTES_MAX)."""
@@ -117,7 +116,7 @@ class Limits:
 
     def __init__(self) -> None:
         # Deliveries in flight to one client. A slow or distant client needs more than one; too
-        # many only move the queue from disk to the client's memory. 0 means PACKET_ID_MAX.
+        # many only move the queue from disk to the client. 0 means PACKET_ID_MAX.
         self.max_inflight: int = 32
         # Messages queued for one session. Protects the disk from a client that never returns.
         self.max_mqueue_len: int = 1_000_000
@@ -131,7 +130,7 @@ class Limits:
         self.mqueue_store_qos0: bool = False
         # QoS 2 messages of one session that are received but not released.
         self.max_awaiting_rel: int = 100
-        # The same in bytes, because held messages are in memory. One is always accepted.
+        # The same limit in bytes, because held messages are in memory. One is always accepted.
         self.max_awaiting_rel_bytes: int = 16 * 1024 * 1024
         self.await_rel_timeout_seconds: float | None = None
         # MQTT 3.1.1 and 5.0 resend only after a reconnect [MQTT-4.4.0-1].

@@ -12,19 +12,19 @@ from gateway.broker.core.sessions.owner import Owner
 from gateway.broker.core.token_bucket import TokenBucket
 
 BURST_SECONDS: Final = 10.0
-"""Burst allowed after a pause, in seconds of the rate, since the devices of a user reconnect
+"""Size of the burst allowed after a pause, in seconds of the rate: the devices of a user reconnect
 together after an outage."""
 
 # Not Final, so that tests can use a smaller value.
 USERS_MAX: int = 16_384
-"""Maximum users whose logins are counted, at about 300 bytes each. Beyond this, the user whose last
-login is oldest is forgotten."""
+"""Maximum users whose logins are counted, at about 300 bytes each. Beyond this, the user who logged
+in longest ago is forgotten."""
 
 LOGIN_RATE: Final = "login_rate"
 
 
 class LoginRates:
-    """Counts the logins of users whose quota has a `login_rate`."""
+    """Counter of the logins of users whose quota has a `login_rate`."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -48,7 +48,7 @@ class LoginRates:
         return "" if bucket.take(now) else owner.quota.prefix + LOGIN_RATE
 
     def spent(self, username: str, now: float) -> str:
-        """Return the name of the limit that another login would exceed, or "" if it is allowed.
+        """Return the name of the limit that another login of a user would exceed, or "" if none.
 
         The login is not counted. `take` counts it after the user has been authenticated.
         """

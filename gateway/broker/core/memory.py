@@ -1,4 +1,4 @@
-"""Calculation of the memory that objects take, for limits in bytes."""
+"""Calculation of the memory that objects take, used for limits in bytes."""
 
 
 def text_bytes_of(text: str) -> int:

@@ -1,4 +1,4 @@
-"""Sending after commit. A packet waits until the records that it depends on are durable.
+"""Output to connections. A packet waits until the records that it depends on are durable.
 
 `outgoing` bytes may be sent in this iteration of the event loop. `withheld` bytes wait for the
 current batch: `seal` attaches them to the batch, and `release` makes them `outgoing` once the batch
@@ -26,7 +26,7 @@ class Withheld:
         self.connection = connection
         self.parts = parts
         self.received = received
-        """Number of the packets that complete the exchange of a message published by the client."""
+        """Number of acknowledgements among them that complete a message from the client."""
 
 
 class SealedBatch:
@@ -89,8 +89,8 @@ class Output:
     def release_batch(self, connection: Connection, is_fact: bool) -> int:
         """Return the number of the batch that must be durable before `send` sends a packet.
 
-        If `is_fact` is True, this is the current batch. If the packet need not wait, return the
-        number of the last committed batch.
+        If the packet must wait, this is the current batch. Otherwise it is the last committed
+        batch. `is_fact` is the value that will be passed to `send`.
         """
         if is_fact or connection.withheld_batch > self.committed_batch:
             return self.recorder.batch_number
@@ -140,7 +140,7 @@ class Output:
     ) -> None:
         """Send a PUBACK, PUBREC, PUBREL or PUBCOMP without a reason code.
 
-        `is_fact` has the same meaning as in `send`.
+        If `is_fact` is True, the packet waits until the current batch is durable.
         """
         self.statistics.packets_sent[kind] += 1
         waits = is_fact or connection.withheld_batch > self.committed_batch
@@ -158,7 +158,7 @@ class Output:
     ) -> None:
         """Send a PUBACK, PUBREC, PUBREL or PUBCOMP with a reason code.
 
-        `is_fact` has the same meaning as in `send`.
+        If `is_fact` is True, the packet waits until the current batch is durable.
         """
         packet = acknowledgement(kind, packet_id, reason_code, connection.version)
         self.send(connection, packet, is_fact)
@@ -176,7 +176,7 @@ class Output:
     def close_after_commit(self, connection: Connection) -> None:
         """Close the connection once the current batch is durable.
 
-        The batch records that the connection is closed.
+        The batch contains the changes that the client's DISCONNECT has requested.
         """
         self.closing_after_commit.append(connection)
 

@@ -1,7 +1,7 @@
 """Counters for checking users' quotas.
 
-The counters are derived from the broker's state, so they are not stored. Every change that affects
-a counter passes through this module, both while the broker runs and during recovery.
+The counters are derived from the broker's state, so they are not stored. They are updated with each
+change of the state, both while the broker runs and during recovery.
 """
 
 from collections.abc import Iterable
@@ -122,7 +122,7 @@ class Owners:
         """Count a retained message, or a QoS 2 message that will be retained after PUBREL."""
         owner = message.owner
         if owner is not None:
-            # If the user had nothing left meanwhile, there may be a new object by now.
+            # If the user had nothing left in the meantime, there may be a new object by now.
             owner = self._owners.setdefault(owner.username, owner)
             message.owner = owner
             owner.retained += 1

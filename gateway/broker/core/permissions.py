@@ -15,7 +15,7 @@ receive    `TopicTree.route_of`, when a route is created, so that messages need 
 retained   `retained`, which checks that the publisher may still publish the message
 =========  ==========================================================================
 
-Without access rules, everything is allowed. When a message is published, the rules decide which
+Without access rules, everything is allowed. When a message is published, the rules determine which
 clients receive it. Messages that are already queued are checked again after permissions change.
 Everything is denied to a removed user, even if the rules allow it, until the user has been
 authenticated again. Everything is also denied to a stored session after its client's certificate
@@ -39,7 +39,8 @@ PUBLISH_REFUSED: Final = "publish_not_authorized"
 SUBSCRIBE_REFUSED: Final = "subscribe_not_authorized"
 RECEIVE_REFUSED: Final = "receive_not_authorized"
 SOURCE_REFUSED: Final = "retained_source_not_authorized"
-"""Name of this refusal in the status, in `errors`."""
+"""Name of the counter of retained messages that are withheld because their publisher lost the right
+to publish them, in `errors` of the status."""
 
 # Not Final, so that tests can use a smaller value.
 CLIENTS_MAX: int = 20_000
@@ -66,7 +67,7 @@ class Client:
         groups: frozenset[str] = NO_GROUPS,
     ) -> None:
         self.client_id = client_id
-        """Empty at CONNECT if the broker chooses the identifier."""
+        """Empty while the client connects, if the broker chooses the identifier."""
         self.username = username
         """None if the client has no user, or if users are not authenticated."""
         self.listener = listener
@@ -78,8 +79,8 @@ class Client:
         self.found: object = None
         """Cache that the rules use for this client, None at first."""
         self.answers: dict[str, int] = {}
-        """Cached results by topic. Bits from 0 on mean that publishing is allowed, bits from
-        `REFUSED_SHIFT` on that it is denied, with one bit for each QoS without and with RETAIN."""
+        """Cached results by topic. Bits from 0 on mean that publishing is allowed. Bits from
+        `REFUSED_SHIFT` on mean that it is denied. Each QoS has a bit without and with RETAIN."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -111,13 +112,13 @@ class AccessRules:
 
 
 class Permissions:
-    """Decides which topics a client may publish and subscribe to. The decisions are cached.
+    """Checks of what a client may do: connect, publish, subscribe and receive.
 
-    If `restricted` is False, everything is allowed, and callers can skip the call.
+    If `restricted` is False, everything is allowed, and callers can skip the checks.
     """
 
     def __init__(self, authenticates: bool) -> None:
-        """Start without access rules, so that everything is allowed.
+        """Start without access rules, so everything is allowed.
 
         `authenticates` is True if user names are authenticated.
         """
@@ -148,7 +149,7 @@ class Permissions:
         self._update()
 
     def forbid(self, removed_users: frozenset[str]) -> None:
-        """From now on, deny everything to the users in `removed_users`."""
+        """Deny everything to the users in `removed_users` from now on, and to no other users."""
         self.removed_users = removed_users
         self._update()
 
@@ -170,19 +171,19 @@ class Permissions:
         self._answers_bytes = 0
 
     def refuses_connect(self, connection: Connection, client_id: str) -> bool:
-        """Return True if a client must not connect."""
+        """Return True if a client is not allowed to connect."""
         client = self._client_of_connection(connection, client_id)
         return client.username in self.removed_users or not self._rules.may_connect(client)
 
     def refuses_will(
         self, connection: Connection, client_id: str, topic: str, qos: int, retain: bool
     ) -> bool:
-        """Return True if a connecting client must not publish its will."""
+        """Return True if a connecting client is not allowed to publish its will."""
         client = self._client_of_connection(connection, client_id)
         return not self._rules.may_publish(client, topic, qos, retain)
 
     def refuses_publish(self, session: Session, topic: str, qos: int, retain: bool) -> bool:
-        """Return True if a client must not publish to a topic. The result is cached."""
+        """Return True if a client is not allowed to publish to a topic. The result is cached."""
         client = self._clients.get(session)
         if client is None:
             client = self._client_of(session)
@@ -226,11 +227,11 @@ class Permissions:
         client.answers[topic] = answers | answer
 
     def refuses_subscribe(self, session: Session, topic_filter: str, qos: int) -> bool:
-        """Return True if a client must not subscribe to a filter."""
+        """Return True if a client is not allowed to subscribe to a filter."""
         return not self._rules.may_subscribe(self._client_of(session), topic_filter, qos)
 
     def refuses_receive(self, session: Session, topic: str) -> bool:
-        """Return True if a client must not receive messages on a topic."""
+        """Return True if a client is not allowed to receive messages on a topic."""
         client = self._client_of(session)
         return self._is_removed(session, client) or not self._rules.may_receive(client, topic)
 
@@ -238,7 +239,7 @@ class Permissions:
         return session.is_revoked or client.username in self.removed_users
 
     def scope_of(self, session: Session, subscription: Subscription) -> str:
-        """Return a suffix for a group name, to separate the groups of different users.
+        """Return a suffix for the group name of a shared subscription, to separate users' groups.
 
         The suffix is empty if all users share the group. Otherwise it is a slash and the user name,
         or only a slash for clients without a user.
@@ -249,7 +250,7 @@ class Permissions:
         return f"/{client.username or ''}"
 
     def refused_among(self, members: Iterable[Session], topic: str) -> set[Session]:
-        """Return the members of a shared subscription that must not receive a message."""
+        """Return the members of a shared subscription that are not allowed to receive a topic."""
         return {session for session in members if self.refuses_receive(session, topic)}
 
     def forget(self, session: Session) -> None:

@@ -13,12 +13,13 @@ NO_LIMIT: Final = 1 << 60
 USER: Final = "user_"
 ANONYMOUS: Final = "anonymous_"
 LOCAL: Final = "local_"
-"""Prefixes of the names of limits, in counters and in the log."""
+"""USER, ANONYMOUS and LOCAL are prefixes of names of limits, in counters and in the log."""
 
 NO_USER: Final = ""
 LOCAL_PROGRAMS: Final = "\0"
-"""Owners that are not users: all clients from the network without a user, and all clients on this
-machine without a user, including the bridge. User names contain no NUL."""
+"""Owners that are not users. NO_USER stands for all clients from the network without a user, and
+LOCAL_PROGRAMS for all clients on this machine without a user, including the bridge. User names
+contain no NUL."""
 
 
 class Quota:
@@ -37,11 +38,11 @@ class Quota:
         self.retained_bytes = NO_LIMIT
         """Maximum memory of the retained messages, without their levels of the topic tree."""
         self.queued_bytes = NO_LIMIT
-        """Maximum bytes of topics and payloads in the sessions' queues. Long queues are on disk."""
+        """Maximum bytes of topics and payloads in the sessions' queues, in memory and on disk."""
         self.held_bytes = NO_LIMIT
         """Maximum bytes of unreleased QoS 2 messages, without HELD_BYTES_FREE per session."""
         self.session_expiry_seconds: float | None = None
-        """Maximum seconds that a session outlives its connection, or None as in `limits.py`."""
+        """Maximum seconds that a session outlives its connection, or None for unlimited."""
         self.login_rate = 0
         """Logins per second of all clients of the user, or 0 for unlimited."""
         self.packet_rate = 0

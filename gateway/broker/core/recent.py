@@ -9,8 +9,7 @@ from typing import Final
 
 STEP_SECONDS: Final = 600.0
 STEPS: Final = 6
-"""Complete steps stored in addition to the current step, so that a count covers 60 to 70
-minutes."""
+"""Complete steps stored in addition to the current step. A count thus covers 60 to 70 minutes."""
 
 ENTRIES_MAX: Final = 1_000
 """Maximum pairs of client and reason that are counted separately: about 300 kB. Further pairs count
@@ -28,7 +27,7 @@ class StepClock:
     def steps_ended(self, now: float) -> int:
         """Return the number of ten-minute steps that have ended since the last call.
 
-        `now` is the time of the monotonic clock in seconds.
+        `now` is the monotonic time in seconds.
         """
         if self._ends_at is None:
             self._ends_at = now + STEP_SECONDS
@@ -40,7 +39,7 @@ class StepClock:
 
 
 class RecentCount:
-    """A number of events in the last hour, stored as one count for each ten minutes."""
+    """Number of events in the last hour, stored as one count for each step of ten minutes."""
 
     def __init__(self) -> None:
         self.running = 0
@@ -60,7 +59,7 @@ class RecentCount:
 
 
 class Recent:
-    """The number of events that were counted for one client and one reason in the last hour."""
+    """Number of events in the last hour for one client and one reason."""
 
     def __init__(self, reason: str, client_id: str) -> None:
         self.reason = reason
@@ -82,7 +81,7 @@ class RecentCounts:
         self._clock = StepClock()
 
     def add(self, reason: str, client_id: str, username: str | None, topic: str | None) -> None:
-        """Count one event for a client and a reason, with the event's user and topic."""
+        """Count one event for a client and a reason, and store its user and topic as the latest."""
         self._all.running += 1
         entry = self._latest
         if entry is None or entry.client_id != client_id or entry.reason != reason:
@@ -107,7 +106,7 @@ class RecentCounts:
     def advance(self, now: float) -> None:
         """Discard counts that are more than an hour old.
 
-        `now` is the time of the monotonic clock in seconds.
+        `now` is the monotonic time in seconds.
         """
         steps = self._clock.steps_ended(now)
         if not steps:

@@ -1,4 +1,4 @@
-"""Number and memory of retained messages, for the limits of the broker and the users' quotas."""
+"""Number and memory of retained messages, for the broker's limits and the users' quotas."""
 
 from gateway.broker.core.memory import text_bytes_of
 from gateway.broker.core.owners import Owners

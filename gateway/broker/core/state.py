@@ -1,8 +1,8 @@
 """The broker's state, and the effect of each fact on it. A fact is a recorded change of the state.
 
 Each method is named after the fact that it applies (`records.layout`). The running core and
-recovery call the same methods, so a restart rebuilds the same state. Only persistent sessions have
-entries in `changes`. The state of a clean session is discarded when its connection ends.
+recovery call the same methods, so a restart rebuilds the same state. Apart from its will, a clean
+session has no entries in `changes`. Its state is discarded when its connection ends.
 """
 
 from gateway.broker.core.changes import Changes
@@ -62,7 +62,7 @@ class State:
             self.changes.sessions.add(session)
 
     def session_owned(self, session: Session, username: str) -> None:
-        """Assign the session to a user."""
+        """Assign a session to a user."""
         session.username = username
         session.owner_is_unknown = False
         self.owners.moved(session)
@@ -76,19 +76,19 @@ class State:
             self.changes.sessions.add(session)
 
     def session_resumed(self, session: Session) -> None:
-        """Resume the session of a client that connected."""
+        """Record that the client of a session has connected again."""
         session.closed_ms = 0
         if session.persistent:
             self.changes.sessions.add(session)
 
     def session_closed(self, session: Session, time_ms: int) -> None:
-        """Record that the session's connection has ended. A persistent session is kept."""
+        """Record that a session's connection has ended. A persistent session is kept."""
         session.closed_ms = time_ms
         if session.persistent:
             self.changes.sessions.add(session)
 
     def session_ended(self, session: Session) -> None:
-        """Discard the session with everything that belongs to it. Retained messages are kept."""
+        """Discard a session with everything that belongs to it. Retained messages are kept."""
         session.ended = True
         self.owners.ended(session)
         if session.memory_queues is not None:
@@ -183,7 +183,7 @@ class State:
     # -- delivering
 
     def message_queued(self, delivery: Delivery, size_bytes: int) -> None:
-        """Append a message to the session's queue."""
+        """Append a message to a session's queue."""
         session = delivery.session
         if delivery.position >= session.next_position:
             session.next_position = delivery.position + 1
@@ -242,7 +242,7 @@ class State:
             changes.orphans.add(delivery.message_number)
 
     def delivery_skipped(self, delivery: Delivery) -> None:
-        """Remove the queue's first message, because it is sent at QoS 0 or dropped."""
+        """Remove the first message of a session's queue, because it is sent at QoS 0 or dropped."""
         session = delivery.session
         session.consume(delivery.position)
         delivery.state = DeliveryState.DONE
@@ -282,7 +282,7 @@ class State:
         return self.retained_totals.memory_bytes + self.tree.topics.size_bytes
 
     def will_set(self, session: Session, will: Will) -> None:
-        """Set the will of a connection. The will of a clean session is stored on disk too."""
+        """Set the will of a session. The will of a clean session is stored on disk too."""
         if session.will is not None:
             self.wills_bytes -= session.will.memory_bytes()
         session.will = will
@@ -291,7 +291,7 @@ class State:
         self.changes.wills[session.number] = session
 
     def will_cleared(self, session: Session) -> None:
-        """Remove a will, because it was published or is no longer needed."""
+        """Remove the will of a session, because it was published or is no longer needed."""
         if session.will is not None:
             self.wills_bytes -= session.will.memory_bytes()
         session.will = None

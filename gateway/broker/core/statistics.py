@@ -1,7 +1,7 @@
 """Counters for statistics, and notices for the log. All drops and refusals are counted.
 
-The methods that count an event also report it to the observer, if there is one, so counts and
-reports always agree.
+The methods that count an event also report it to the observer, such as a hook module, if there is
+one. Therefore, counts and reports always agree.
 """
 
 from collections.abc import Callable
@@ -153,7 +153,7 @@ class Statistics:
             self.observe(Subscribed(session.client_id, subscription.topic_filter, subscription.qos))
 
     def unsubscribed(self, session: Session, topic_filter: str) -> None:
-        """Inform the observer that the client removed a subscription."""
+        """Inform the observer that a client removed a subscription."""
         if self.observe is not None:
             self.observe(Unsubscribed(session.client_id, topic_filter))
 
@@ -176,7 +176,7 @@ class Statistics:
     def delivered(self, delivery: Delivery) -> None:
         """Inform the observer that a message was delivered.
 
-        The message has QoS 1 or 2, or is a QoS 0 message from the queue.
+        The message was delivered at QoS 1 or 2, or from the session's queue at QoS 0.
         """
         if self.observe is not None:
             message = delivery.message

@@ -1,4 +1,4 @@
-"""State of a SUBSCRIBE that is processed in slices, including the retained messages to send."""
+"""Progress of a SUBSCRIBE that is processed in slices, including the retained messages to send."""
 
 from gateway.broker.core.sessions.message import Message
 from gateway.broker.core.sessions.subscription import Subscription
@@ -16,7 +16,7 @@ class Found:
 
 
 class PendingSubscribe:
-    """The progress of one SUBSCRIBE.
+    """Progress of a SUBSCRIBE that has not been processed completely.
 
     If a filter occurs several times in the packet, only its last occurrence is processed.
     """
@@ -37,8 +37,8 @@ class PendingSubscribe:
         self.wants_retained: list[Subscription] = []
         self.walk: RetainedWalk | None = None
         self.walks_done = 0
-        """Number of entries in `wants_retained` whose retained messages for the queue were
-        found."""
+        """Number of entries in `wants_retained` for which the search for retained messages is
+        complete."""
         self.found: list[Found] = []
         self.found_done = 0
         self.answered = False

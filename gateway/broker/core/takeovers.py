@@ -12,7 +12,7 @@ from typing import Final
 from gateway.broker.core.recent import RecentCount, StepClock
 
 REASON: Final = "client_id_shared"
-"""Name of takeovers between devices that share an identifier, in `errors` of the status."""
+"""Name of the counter of takeovers between devices with one identifier, in the status."""
 
 WINDOW_SECONDS: Final = 300.0
 """Seconds within which returns of a displaced address are counted together: devices wait up to some
@@ -31,7 +31,7 @@ QUICK_MIN: Final = 4
 containers on one machine."""
 
 CLIENTS_MAX: int = 1_000
-"""Maximum client identifiers that are observed: about 400 kB. Takeovers of others are ignored."""
+"""Maximum client identifiers that are observed: about 400 kB. Further takeovers are ignored."""
 
 HOSTS_MAX: Final = 8
 """Maximum addresses stored for one client identifier."""
@@ -63,10 +63,11 @@ class Shared:
         self.next_line_at = 0.0
 
     def note(self, displaced: str, newcomer: str, now: float) -> int:
-        """Record a takeover. Return the number of takeovers to add to the statistics.
+        """Record a takeover, with the addresses of the displaced and the new connection.
 
-        The number is 0 until several devices appear to share the identifier. The first nonzero
-        number includes recent takeovers that have not been counted yet.
+        Return the number of takeovers to add to the statistics. The number is 0 until several
+        devices appear to share the identifier. The first nonzero number includes recent takeovers
+        that have not been counted yet.
         """
         if not self.is_found and now - self.began_at > WINDOW_SECONDS:
             self.began_at, self.returns, self.pending, self.hosts = now, 0, 0, {}
@@ -144,7 +145,7 @@ class Takeovers:
                 del self._clients[client_id]
 
     def largest(self, count_max: int) -> list[Shared]:
-        """Return up to `count_max` shared client identifiers, starting with the most takeovers."""
+        """Return up to `count_max` shared client identifiers with the most takeovers."""
         found = [each for each in self._clients.values() if each.is_found]
         found.sort(key=lambda each: -each.count.value())
         return found[:count_max]

@@ -75,8 +75,8 @@ class Timers:
     def take_due(self, now: float, order_max: int) -> Timer | None:
         """Remove and return the timer that is due first, or return None if no timer is due.
 
-        Newer timers have a higher `order`. If the first timer's `order` is above `order_max`,
-        return None too.
+        Return None too if the `order` of this timer is above `order_max`. Timers that are added
+        later have a higher `order`.
         """
         if not self.heap:
             return None

@@ -41,6 +41,6 @@ class TokenBucket:
         return -self.tokens / self.rate if self.tokens < 0.0 else 0.0
 
     def is_full(self, now: float) -> bool:
-        """Return True if the bucket is full, so that it can be discarded."""
+        """Return True if the bucket is full, so it can be discarded."""
         self._fill(now)
         return self.tokens >= self.burst

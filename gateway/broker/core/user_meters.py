@@ -10,7 +10,7 @@ from gateway.broker.core.sessions.owner import Owner
 # Not Final, so that tests can use a smaller value.
 USERS_MAX: int = 16_384
 """Maximum users with a meter, at about 600 bytes each. Beyond this, the user who connected longest
-ago is forgotten. That user's clients keep their meter, but the next client starts a new one."""
+ago is forgotten. The user's clients keep this meter, but the next client gets a new one."""
 
 
 class UserMeters:
@@ -18,7 +18,7 @@ class UserMeters:
 
     def __init__(self) -> None:
         self._meters: dict[str, Meter] = {}
-        """Meters by user name, the user who connected last at the end."""
+        """Meters by user name. The user who connected last is at the end."""
 
     def meter_of(self, owner: Owner, now: float) -> Meter | None:
         """Return the meter for a user's clients, or None if the user has no rate limits."""

@@ -1,7 +1,7 @@
-"""Protocol violations, and how each of them is counted, reported to the client, and logged.
+"""Violations of the protocol or of a limit, for which a connection is closed.
 
-The reason codes are those of MQTT 5.0. For clients of older versions, the connection is closed
-without a reason code.
+A violation has a name for counters, a text for the log, and an MQTT 5.0 reason code for the client.
+Clients that use older versions get no reason code.
 """
 
 from gateway.broker.wire.codes import PACKET_TOO_LARGE, PROTOCOL_ERROR

@@ -4,7 +4,10 @@ from enum import IntEnum
 
 
 class Word(IntEnum):
-    """A value that is stored as an integer in the journal, and as `word` in the session log."""
+    """Enumeration value that is stored as an integer in the journal.
+
+    In the session log it is stored as `word`, which is the name of the value in lower case.
+    """
 
     word: str
 

@@ -1,8 +1,7 @@
-"""Counts the work in one turn of the event loop. Excess work waits for a later turn.
+"""Division of work into slices, so that a client with much work does not delay others.
 
 The core has no clock, so it counts units of work. A unit takes about a microsecond in the compiled
-core. The work is divided into slices of about a millisecond. After each slice, the event loop
-handles other clients.
+core. A slice takes about a millisecond. After each slice, the event loop handles other clients.
 """
 
 from typing import Final

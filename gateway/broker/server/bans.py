@@ -158,7 +158,7 @@ class Bans:
     # -- effects of a ban
 
     def time_ms(self) -> int:
-        """Return the present wall-clock time, in milliseconds since 1970."""
+        """Return the current wall-clock time, in milliseconds since 1970."""
         return self._event_loop.wall_clock.shown()[0]
 
     def _begin(self, ban: Ban) -> int:
@@ -210,7 +210,7 @@ class Bans:
         self._writing = None
 
     async def stop(self) -> None:
-        """Write bans that are not on disk yet, and end the thread that writes bans."""
+        """Write changes that are not on disk yet, and end the thread that writes bans."""
         if self._writing is not None:
             await self._writing
         if self._is_unwritten:

@@ -25,8 +25,8 @@ from gateway.process.files.disk_errors import line_of
 logger = logging.getLogger(__name__)
 
 CHECK_SECONDS = 60.0
-"""Interval of the check of file sizes while there is enough space. Below `room_is_made_below` the
-check runs every second."""
+"""Interval between checks of file sizes while there is enough space, in seconds. If free space is
+below `room_is_made_below`, the check runs every second."""
 
 REMOVALS_MAX = 100
 """Maximum number of files removed per round: an SD card takes some milliseconds to free the blocks
@@ -44,7 +44,7 @@ class Round:
 
 
 class Housekeeping:
-    """Monitors the disk space of a running broker, and removes files to stay within the limits."""
+    """Monitor of a running broker's disk space. Removes files to stay within the limits."""
 
     def __init__(self, event_loop: EventLoop, data_dir: Path, limits: Limits) -> None:
         self.limits = limits
@@ -253,7 +253,7 @@ class Housekeeping:
 
 
 def ranges_of(items: Any) -> list[tuple[int, int]]:
-    """Return the ranges of event numbers in segment files, with adjacent ranges merged."""
+    """Return the ranges of event numbers in `items` (segment files). Adjacent ranges are merged."""
     ranges: list[tuple[int, int]] = []
     for item in items:
         if ranges and ranges[-1][1] + 1 == item.first_sequence:

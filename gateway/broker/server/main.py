@@ -57,6 +57,8 @@ async def serve(
 ) -> None:
     """Run the broker until `stop` is set. Call `ready` once the broker accepts clients.
 
+    `reload` reads the configuration again, or is None if the broker cannot be reloaded.
+
     Raises:
         DataDirectoryInUse: another broker uses the data directory.
         AccessFileError: the users or the access rules cannot be used.
@@ -80,7 +82,7 @@ async def serve(
 
 
 class RunningBroker:
-    """A running broker. Starts and stops all its parts."""
+    """A running broker, which starts and stops all its parts."""
 
     def __init__(
         self,

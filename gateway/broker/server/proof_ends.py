@@ -25,7 +25,7 @@ which is queried regularly instead."""
 
 
 class ProofEnds:
-    """Stores the time at which each user's authentication expires."""
+    """The times at which the users' authentications expire."""
 
     def __init__(self, broker: Broker, ends: Ends) -> None:
         """Set the broker core, and load `ends`, the expiry times that the last run stored."""
@@ -73,8 +73,8 @@ class ProofEnds:
     def note(self, username: str, seconds: float | None, now: float) -> None:
         """Record that a user is authenticated for the next `seconds`.
 
-        `seconds` is None if the user is in a database, which is queried regularly. `now` is a time
-        of the monotonic clock, in seconds.
+        `seconds` is None if the user is in a database, which is queried regularly. `now` is
+        monotonic time in seconds.
         """
         if username in self._listed:
             return

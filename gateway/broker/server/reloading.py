@@ -1,4 +1,4 @@
-"""Reloading of configuration, users and access rules while the broker runs.
+"""Reloads the configuration, users and access rules while the broker runs.
 
 Everything that can fail comes first: reading and checking the files, and binding the listeners.
 Applying the changes comes last and cannot fail. Changed settings that take effect only after a
@@ -71,7 +71,7 @@ class Parts:
 
 
 class Reloader:
-    """Reloads the configuration of a running broker."""
+    """Reloader of a running broker's configuration."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class Reloader:
         self.configuration = configuration
         """The configuration that the broker uses now."""
         self.needs_restart: tuple[str, ...] = ()
-        """The keys in the last file read whose new values need a restart."""
+        """Configuration keys whose values in the last reload take effect only after a restart."""
         self.note_signal: Callable[[str | None], None] = lambda _: None
         """Called after a reload by SIGHUP with the error message, or with None if the reload
         succeeded."""

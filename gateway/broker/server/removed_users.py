@@ -1,4 +1,4 @@
-"""Tracking of users who were removed from their source (the password file or a database).
+"""Tracks users who were removed from their source (the password file or a database).
 
 The stored sessions of a removed user receive nothing, and the user's pending wills are not
 published, until a source authenticates the user again. If the password file is the only source, a
@@ -34,13 +34,13 @@ WRITE_SECONDS: Final = 600.0
 time, the user counts as authenticated until the next start."""
 
 CERTIFICATE_SECONDS: Final = 10.0
-"""Time from a login with a certificate until the certificate is recorded on disk. If a power cut
-loses the record, revocation lists are not applied to it. All sessions are examined at most this
-often."""
+"""Time from a login with a certificate until the certificate is recorded on disk, in seconds. If a
+power cut prevents the recording, revocation lists are not applied to the stored session. It is also
+the shortest time between two examinations of all sessions."""
 
 
 class RemovedUsers:
-    """Tracks removed users across restarts, and reports them to the broker core."""
+    """Record of removed users, which is kept across restarts and reported to the broker core."""
 
     def __init__(self, data_dir: Path, broker: Broker) -> None:
         """Load the removed users that the last run stored. If the file is damaged, rename it."""
@@ -51,7 +51,7 @@ class RemovedUsers:
         self._is_unwritten = False
         self._writes_at = 0.0
         self._certificates_at = float("inf")
-        """When to check for new certificates of sessions, in seconds of the monotonic clock."""
+        """Monotonic time, in seconds, of the next check for sessions with new certificates."""
         self._loop = asyncio.get_running_loop()
         try:
             self._kept = load(self._path)
@@ -158,7 +158,7 @@ class RemovedUsers:
         self._kept = kept
         self._writes_at = self._loop.time() + WRITE_SECONDS
         try:
-            # Before any user in a reloaded file logs in, who must be recorded as known.
+            # A user in a reloaded file must be recorded as known before the user logs in.
             save(self._path, kept)
         except OSError as error:
             if not self._is_unwritten:

@@ -16,8 +16,8 @@ def rules_of(configuration: Configuration) -> FileRules | None:
     """Return the access rules of a broker, or None if everything is allowed.
 
     Raises:
-        RulesFileError: the file is invalid, or the rules do not allow the bridge to publish its
-            readings.
+        RulesFileError: the rules file is invalid, or the rules do not allow the bridge to publish
+            its readings.
     """
     file = rules_file_of(configuration)
     if file is None:

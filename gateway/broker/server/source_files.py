@@ -16,7 +16,7 @@ _KEY: Final = "key "
 
 
 def source_files_of(configuration: Configuration) -> SourceFiles:
-    """Return digests of the contents of the files of each source of users.
+    """Return digests of the files that each source of users reads.
 
     An unreadable file has no digest, and is reported when the source is created. Call this function
     before the source is created, so that the next reload detects a file that changes in the

@@ -34,7 +34,7 @@ from gateway.process.version import installed_version
 logger = logging.getLogger(__name__)
 
 JOURNAL_FILES = 8
-"""Minimum number of files that share `max_journal`."""
+"""Minimum number of journal files within `max_journal`, which limits the length of a file."""
 
 
 def users_of(configuration: Configuration) -> PasswordFile | None:
@@ -79,9 +79,9 @@ def authenticator_of(
     """Return an authenticator with the configured sources of users, in the configured order.
 
     If `others` already contains the source for the password file, this source is used. `checks`
-    comes from the authenticator that is being replaced, so that running checks continue and failed
-    logins still count. At the start of the broker, when there is none, a process that checks
-    passwords is started before the first login needs it.
+    comes from the authenticator that is being replaced. Running checks then continue, and failed
+    logins still count. If `checks` is None, the broker is starting. A process that checks passwords
+    is then started before the first login needs it.
     """
     sources = dict(others)
     if users is not None and "password_file" not in sources:

@@ -26,8 +26,8 @@ from gateway.broker.store.rows import outbound_row, queue_row, session_row, will
 from gateway.broker.store.tables import MESSAGE_TABLES
 
 DELETED_MESSAGES = 8
-"""Messages deleted per chunk. Deleting a message of 60 kB takes as long as writing it, and the
-sizes are not known here."""
+"""Messages deleted per chunk. The number is small because the sizes are unknown here, and deleting
+a message of 60 kB takes as long as writing it."""
 
 _UNREFERENCED = " AND ".join(
     f"NOT EXISTS (SELECT 1 FROM {table} WHERE message = messages.number)"
@@ -47,23 +47,25 @@ class Checkpoint:
     ) -> None:
         self.connection = connection
         self.rows = RowWriter(connection)
-        """The rows of the open transaction. If they lack room, roll back and write them again."""
+        """Writer for the rows of the open transaction. If the disk has no space for the rows, roll
+        back the transaction and write them again."""
         self.next_sequence = next_sequence
         self.next_session = state.next_session_number
         self.next_message = state.next_message_number
         self.clock = clock_row.row_of(state.time)
         self.sweep_from = sweep_from
-        """Message number from which to look for unreferenced messages, or None for no search."""
+        """First message number in the search for unreferenced messages, or None for no search."""
         self.changes: Changes = state.freeze()
         self._ended_before = frozenset(self.changes.ended)
         self._left: set[int] = set()
-        """Messages that later records refer to. The next checkpoint deletes those without a use."""
+        """Numbers of messages that are kept because later records in the journal refer to them. The
+        next checkpoint deletes those that are no longer used."""
         self.is_finished = False
-        """True if the last row is written, whether or not it is committed."""
+        """True once the last row has been written, even if it is not committed yet."""
         self._steps = self._run()
 
     def step(self) -> bool:
-        """Write one chunk of rows. Return True if no further chunk remains."""
+        """Write one chunk of rows. Return True once all rows have been written."""
         self.is_finished = next(self._steps, True) is True
         return self.is_finished
 
@@ -96,8 +98,8 @@ class Checkpoint:
 
     def _held(self) -> Iterator[bool]:
         for chunk in chunks_of((held, held.message) for held in self.changes.held):
-            # Released messages too: their release is in the journal after this checkpoint, and
-            # its replay needs the contents.
+            # Messages released in the meantime are written too. The journal records their release
+            # after this checkpoint, and replaying the release needs their contents.
             self.rows.write_messages(held.message for held in chunk)
             self.rows.write(
                 "INSERT OR REPLACE INTO inbound VALUES (?,?,?)",

@@ -1,8 +1,8 @@
 """Schedules checkpoints: decides when a checkpoint begins, and when its steps run.
 
 Steps run on the caller's thread, together with batches. Two calls block and therefore run in
-separate threads: the COMMIT of rows, which no batch waits for, and `finish`, which also uses a
-separate database connection.
+separate threads: `commit_rows`, which no batch waits for, and `finish`, which also uses a separate
+database connection.
 """
 
 import os
@@ -21,25 +21,26 @@ CHECKPOINT_STEP_SECONDS = 0.004
 
 CHECKPOINT_STEP_SERVING_SECONDS = 0.0005
 """Time limit for a step while clients are served, in seconds. A message that arrives during a step
-waits for its end, even if no client waits for the batch."""
+waits until the step ends, even if no client waits for the batch."""
 
 CHECKPOINT_BYTES = 8 * 1024 * 1024
 """Journal bytes that start a checkpoint immediately, because a restart has to replay them."""
 
 REPLAY_BYTES_MAX = 4 * CHECKPOINT_BYTES
-"""From this many replayed bytes on, a start writes a complete checkpoint before it serves clients.
-Otherwise a series of runs too short for a checkpoint would make each replay longer."""
+"""Replayed journal bytes at which startup writes a complete checkpoint before clients are served.
+Otherwise, in a series of runs too short for a checkpoint, each replay would be longer than the one
+before."""
 
 CHECKPOINT_CHANGES = 2_000
 """Number of changed keys that starts a checkpoint once `checkpoint_interval` has passed."""
 
 CHECKPOINT_IDLE_SECONDS = 60.0
-"""Seconds until fewer changes start a checkpoint: fewer pages are written, and a replay stays
-short."""
+"""Seconds after which even fewer changes start a checkpoint. Waiting saves writes to the disk, but
+a replay must stay short."""
 
 
 class CheckpointSchedule:
-    """Starts checkpoints and runs their steps. At most one checkpoint is in progress."""
+    """Schedule that starts checkpoints and runs their steps, at most one checkpoint at a time."""
 
     def __init__(self, files: Files, covered: int, now: float, *, sweep: bool) -> None:
         """Prepare the schedule for a store that has just been opened.
@@ -58,11 +59,11 @@ class CheckpointSchedule:
         self._has_rows = False
         """True while a transaction with checkpoint rows is open or is being committed."""
         self._takes_rows = False
-        """True if the transaction was opened with the latest batch, so that steps write into it."""
+        """True if a transaction was opened with the latest batch. Steps then write into it."""
         self._rows_wait = False
         self._begun_at = now
         self.written_to = covered
-        """First sequence number for which no rows are written. The rows before it may not be
+        """First sequence number for which no rows are written. Rows for earlier numbers may not be
         durable yet."""
         self.covered = covered
         """First sequence number for which no rows are durable. The journal may drop earlier
@@ -117,8 +118,8 @@ class CheckpointSchedule:
         self._begun_at = now
         self.journal_bytes = 0
 
-    # -- `begin_rows` and `step` with a batch; once that is durable, `commit_rows` on a thread, and
-    # `rows_committed`
+    # -- `begin_rows` and `step` with a batch; once the batch is durable, `commit_rows` on a thread,
+    # then `rows_committed`
 
     def begin_rows(self) -> None:
         """If a checkpoint has rows to write, open a transaction for them."""
@@ -158,7 +159,7 @@ class CheckpointSchedule:
         durable first, because rows must not be newer than the journal.
 
         Raises:
-            sqlite3.Error: if the state on disk is uncertain, so that the process has to end.
+            sqlite3.Error: if the state on disk is uncertain. The process must then exit.
         """
         checkpoint = self._checkpoint
         assert checkpoint is not None

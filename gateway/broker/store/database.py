@@ -122,9 +122,9 @@ def rewrite_wal(path: Path) -> None:
     """Write the WAL's contents from the page cache to the disk again. Raises OSError on failure.
 
     After a failed fsync, Linux marks the pages as clean. Reads then return the new contents,
-    although they never reach the disk. At startup, the tables in the WAL would seem durable, and
-    the part of the journal that they cover would be deleted. A power cut would then lose the rows
-    in both. Writing the same bytes again marks the pages as changed. A power cut during the write
+    although they never reach the disk. At startup, the rows in the WAL would seem durable, and the
+    part of the journal with the same changes would be deleted. A power cut would then lose these
+    changes. Writing the same bytes again marks the pages as changed. A power cut during the write
     does no harm, since old and new bytes are equal.
     """
     wal = path.with_name(path.name + "-wal")
@@ -146,7 +146,7 @@ def rewrite_wal(path: Path) -> None:
 def _read_wal(descriptor: int, at: int) -> bytes:
     """Read the next bytes of a WAL, beginning at the offset `at`.
 
-    Return no bytes if the disk cannot read them. SQLite validates the bytes later.
+    Return an empty result if the disk does not return them. SQLite validates the bytes later.
     """
     try:
         return os.pread(descriptor, WAL_PART_BYTES, at)

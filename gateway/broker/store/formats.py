@@ -26,7 +26,7 @@ FORMAT = 7
 """The format that this version writes."""
 
 JOURNAL_IS_FILES = 4
-"""First format in which the journal is stored in files. A start migrates earlier formats."""
+"""First format in which the journal is stored in files. Earlier formats are migrated at startup."""
 
 KEY = "format"
 """Key of the row in `meta` that contains the format, since format 5."""

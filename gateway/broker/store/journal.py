@@ -30,17 +30,19 @@ from gateway.process.files.durable import fsync_folder, pwrite_all
 from gateway.process.files.private import open_private
 
 FILE_BYTES = 4 * 1024 * 1024
-"""Length of a file in bytes. Whole files are dropped. Starting another file takes two fsyncs."""
+"""Length of a journal file in bytes. The journal shrinks only by whole files, so a file must not be
+too long. It must not be too short either, because starting another file takes two fsyncs."""
 
 ROOM_BYTES = 64 * 1024
 """Bytes by which a file grows at a time. A commit that makes a file longer takes up to twice as
 long, because the file system then also writes the new length."""
 
 SMALL_FRAME_BYTES = ROOM_BYTES // 4
-"""Largest frame after which room for later frames is made. For larger ones it costs too much."""
+"""Largest frame, in bytes, after which the file is lengthened in advance for later frames. After a
+larger frame, this would take too long."""
 
 DROP_FILES_MAX = 4
-"""Files dropped between two commits, since the file system takes time to free their blocks."""
+"""Maximum files deleted between two commits. The file system takes time to free their blocks."""
 
 
 class Journal:
@@ -61,17 +63,17 @@ class Journal:
         self._at = 0
         """Position of the next frame in the newest file."""
         self._length = 0
-        """Length of the newest file: no commit up to here makes the file longer."""
+        """Length of the newest file in bytes. Only a commit beyond it makes the file longer."""
         self._ahead = b""
         """A frame that is already in the file, at the position of the next frame."""
         self._is_torn = False
-        """True if an incomplete frame follows the newest frame, because there was no room."""
+        """True if a complete or partial frame that is not committed may follow the newest frame."""
 
     def resume(self, reading: JournalReading) -> None:
         """Prepare to append after the newest blob. Raises OSError on failure.
 
         `reading` is the result of reading the journal at startup. If the journal is damaged, the
-        next blob goes into a new file. The new salt of this file makes the unreadable data invalid.
+        next blob goes into a new file, and the existing files are not changed.
         """
         self.folder.mkdir(exist_ok=True)
         self._files = list(reading.files)
@@ -157,7 +159,7 @@ class Journal:
         if self._descriptor < 0:
             return
         if self._is_torn:
-            # The batch partly written after the newest frame goes into another file: see `resume`.
+            # Zeros replace the partly written batch, which goes into another file: see `resume`.
             with suppress(OSError):
                 pwrite_all(self._descriptor, bytes(FRAME.size), self._at)
             os.fdatasync(self._descriptor)

@@ -42,7 +42,7 @@ class JournalEnd:
     next_sequence: int
     """Sequence number after the newest durable event."""
     next_message: int
-    """Message number after that of the newest message."""
+    """Message number that follows the number of the newest message."""
     file_number: int
     """Number in the name of the newest file, or 0 if there was no file."""
     end_bytes: int
@@ -79,7 +79,7 @@ def read_end(data_dir: Path) -> tuple[JournalEnd | None, str | None]:
 
 
 class EndRecord:
-    """Writer of the record of the journal's end.
+    """Writer of the end record, which states where the journal ends.
 
     `note` and `fsync` can run in different threads.
     """

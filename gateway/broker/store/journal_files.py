@@ -23,7 +23,8 @@ FILE_PATTERN = "[0-9]" * NUMBER_DIGITS + ".ogj"
 
 HEADER_MAGIC = b"OGF1"
 HEADER_MAGIC_PREFIX = b"OGF"
-"""First bytes of a header of any version. A CRC of its first 20 bytes follows the header."""
+"""First bytes of a header of any version. In every version, a CRC of the header's first 20 bytes
+follows these bytes."""
 SALT_BYTES = 8
 _HEADER = struct.Struct("<4s8sQ")
 """Magic bytes, salt, and first sequence number in the file. A CRC-32 follows."""

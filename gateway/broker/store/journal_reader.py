@@ -1,4 +1,4 @@
-"""Reads the journal page by page for other processes, even while the broker is running."""
+"""Reads the journal in portions for other processes, even while the broker is running."""
 
 import errno
 import logging
@@ -27,30 +27,30 @@ since it may be from an earlier use."""
 
 
 UNREADABLE_TRIES_MAX = 40
-"""Failed calls before the export skips unreadable blocks and the session log shows a gap. At the
-exporter's pace they take ten seconds, ten times as long as a start waits, because clients wait for
-a start."""
+"""Consecutive failed calls before the export skips unreadable blocks, which leaves a gap in the
+session log. At the exporter's pace, the calls take ten seconds. The broker's startup retries for
+less than a second, because clients are waiting."""
 
 
 class JournalReader:
-    """Reads the blobs of the journal in a data directory, even while a broker is writing there."""
+    """Reader of the journal's blobs. A broker may write to the journal at the same time."""
 
     def __init__(self, data_dir: Path) -> None:
         self._folder = data_dir / FOLDER_NAME
         self._readable = True
         self._salt: bytes | None = None
         self._at = HEADER_BYTES
-        """Start of the newest blob that was read, in the file with this salt."""
+        """Position of the newest blob that was read, in the file whose salt is `_salt`."""
         self._sequence = 0
         """Sequence number of the newest blob that was read."""
         self._synced: tuple[bytes | None, int] | None = None
-        """Salt of the file with the newest blob known to be durable, and its position in the file.
-        A call that finds nothing new then needs no sync."""
+        """Salt of the file with the newest blob known to be durable, and the blob's position in
+        the file. A call that finds nothing new then needs no sync."""
         self._unreadable_tries = 0
         """Number of consecutive calls that failed because the disk did not return a block."""
 
     def blobs_after(self, sequence: int, bytes_max: int) -> list[bytes]:
-        """Return the durable blobs that contain the next events after the event `sequence`.
+        """Return the durable blobs with the events that follow the sequence number `sequence`.
 
         The total size of the blobs is limited to about `bytes_max`. The list is empty while there
         is no journal, or while the journal cannot be read.
@@ -90,7 +90,8 @@ class JournalReader:
     def _bytes_of(self, descriptor: int, count: int, at: int) -> bytes:
         """Read `count` bytes at offset `at`.
 
-        Blocks that remain unreadable after retries are read as zeros.
+        After `UNREADABLE_TRIES_MAX` failed calls, unreadable blocks are read as zeros. Until then,
+        an unreadable block raises OSError.
         """
         if self._unreadable_tries < UNREADABLE_TRIES_MAX:
             return read_at(descriptor, count, at)

@@ -27,7 +27,7 @@ Gap = tuple[int, int]
 
 
 class JournalReading:
-    """Reads the blobs of a journal since a checkpoint in order, and collects reports of damage.
+    """One pass over a journal's blobs since a checkpoint, with reports of the damage found.
 
     While the broker is running, the last blob might be a batch that is not durable yet.
 
@@ -63,12 +63,13 @@ class JournalReading:
         self.end_events = 0
         """Number of events in the batches that are missing at the end."""
         self.end_messages = 0
-        """Message numbers assigned in the batches that are missing at the end. Some have no
-        recorded message."""
+        """Number of message numbers assigned in the batches that are missing at the end. Not all
+        of these numbers belong to a recorded message."""
         if stores:
             self._ignore_foreign_files(stores)
         self.gaps: list[Gap] = []
-        """Gaps found after the checkpoint, without the unreadable bytes after the newest blob."""
+        """Gaps in the sequence numbers after the checkpoint. Unreadable bytes after the newest blob
+        are counted in `unread_end_bytes` instead."""
         self.unread_end_bytes = 0
         """Unreadable bytes after the newest blob. They may have held acknowledged batches. 0 if the
         end of the journal was read."""

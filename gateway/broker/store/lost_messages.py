@@ -8,8 +8,8 @@ from gateway.broker.core.state import State
 from gateway.broker.store.recovery import Recovered
 
 SESSIONS_NAMED_MAX = 10
-"""Maximum sessions named in a start's report: those that lost the most messages. Further sessions
-are only counted. Each named session takes a line in the log and an event."""
+"""Maximum sessions named in the report at startup: those that lost the most messages. Further
+sessions are only counted. Each named session takes a line in the log and an event."""
 
 CLIENT_ID_SHOWN = 64
 """Maximum characters of a client id in the report. A client id may have 65,535 characters."""

@@ -34,7 +34,8 @@ MOVING_NAME = "journal.moving"
 """Name of the folder in which the journal's files are built from the table."""
 
 LEFT_TABLE = "journal_not_applied"
-"""New name of the old journal table, if its rows were not applied when a later version started."""
+"""New name of the journal table of an earlier format, if a later version started without applying
+its rows."""
 
 
 def migrate(connection: sqlite3.Connection, data_dir: Path | None = None) -> list[str]:

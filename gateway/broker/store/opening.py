@@ -26,8 +26,8 @@ MESSAGES_SKIPPED_AFTER_SALVAGE = 1_000_000
 
 SESSIONS_SKIPPED_AFTER_SALVAGE = 1_000_000
 """Number of session numbers skipped if the journal's end cannot be read, because lost blobs may
-have used some of them. A session takes more than 14 bytes in the journal, and a number has 32 bits.
-"""
+have used some of them. A session takes more than 14 bytes in the journal, so this is enough for
+14 MB of lost blobs. Session numbers have 32 bits."""
 
 
 @dataclass
@@ -45,7 +45,7 @@ class Files:
     """The open files of a running store, except those of the journal."""
 
     writer: sqlite3.Connection
-    """Connection that writes rows. It must not be used while its thread runs a COMMIT."""
+    """Connection that writes rows. It must not be used while another thread runs its COMMIT."""
     reader: sqlite3.Connection
     """Connection that reads pages of queues."""
     copier: sqlite3.Connection

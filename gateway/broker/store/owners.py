@@ -14,7 +14,8 @@ KEY: Final = "owners_unknown_below"
 """Key of the row in `meta` that contains the number of the first session with a known owner."""
 
 ALL: Final = "all"
-"""Value from the migration until the end of the first start, when all sessions have been loaded."""
+"""Value of the row after the migration. The first startup replaces it once all sessions are loaded.
+"""
 
 
 def mark(state: State, value: str | None) -> None:

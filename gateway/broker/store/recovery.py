@@ -27,7 +27,7 @@ SKIPPED_GAPS = "passed_over"
 
 
 STORES_BEFORE = "stores_before"
-"""Key of the row in `meta` with ids of stores whose tables are lost but whose batches count."""
+"""Key of the row in `meta` with ids of stores whose tables are lost but whose batches are valid."""
 
 
 @dataclass
@@ -53,7 +53,7 @@ class Recovered:
     is_whole: bool = False
     """True if the journal was read to its end."""
     skipped_gaps: list[Gap] = field(default_factory=list)
-    """Gaps after the checkpoint that this start or an earlier start could not read."""
+    """Gaps after the checkpoint that could not be read at this startup or an earlier one."""
 
 
 def gaps_in(text: str) -> list[Gap]:

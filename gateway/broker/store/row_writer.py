@@ -10,16 +10,18 @@ from gateway.broker.store.no_room import rows_lack_room
 from gateway.broker.store.rows import Row, message_row
 
 CHUNK_ROWS = 64
-"""Rows between two checks of the clock: at most some milliseconds on a small Pi, less on a PC."""
+"""Rows written between two checks of the elapsed time, which takes at most some milliseconds on a
+small Raspberry Pi."""
 
 CHUNK_BYTES = 128 * 1024
-"""Bytes of messages in a chunk, without its last message: 64 messages of 60 kB take 4 ms."""
+"""Maximum bytes of messages in a chunk, not counting its last message. Without this limit, writing
+64 messages of 60 kB would take 4 ms."""
 
 Item = TypeVar("Item")
 
 
 class RowWriter:
-    """Executes a transaction's statements, and stores them so that they can be retried."""
+    """Writer of one transaction's rows, which keeps them in memory so that they can be retried."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection

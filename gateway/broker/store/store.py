@@ -43,7 +43,7 @@ class Store:
         self._pending: tuple[int, bytes, int] | None = None
         """First sequence number and blob of the current batch, and the next message number."""
         self._unnoted: tuple[int, int, int, int] | None = None
-        """End of the newest commit, until `note_end` writes it to the end record."""
+        """The journal's end after the newest commit, until `note_end` writes it to a file."""
         self.exported_sequence = 0
 
     # -- opening
@@ -119,7 +119,7 @@ class Store:
     # -- a batch: `begin`, then `fsync_commit` on the commit thread
 
     def begin(self, first_sequence: int, blob: bytes | None, next_message: int = 0) -> None:
-        """Set the next blob to commit, or None. Open a transaction if checkpoint rows are due."""
+        """Set the next blob to commit (if any). Open a transaction if checkpoint rows are due."""
         if blob is not None:
             self._pending = (first_sequence, blob, next_message)
             self._checkpoints.journal_bytes += len(blob)
@@ -141,7 +141,7 @@ class Store:
         """Write a part of the batch that is being collected. Another commit may still be running.
 
         Raises:
-            OSError: the disk fails. A full disk raises no error, see `Unsynced.write`.
+            OSError: the disk failed. A full disk raises no error, see `Unsynced.write`.
         """
         self._files.unsynced.write(batch_number, part)
 

@@ -1,4 +1,4 @@
-"""Loading of the tables into the broker's state. Queued messages are loaded later, in pages."""
+"""Loads the tables into the broker's state. Queued messages are loaded later, in pages."""
 
 import sqlite3
 

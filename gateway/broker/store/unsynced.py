@@ -1,10 +1,10 @@
-"""Files for records that no client waits for. Records are written immediately but synced later.
+"""Files for records that no client waits for. They survive if the process is killed.
 
-One fsync for all these records follows within `lazy_commit_delay`. Written data survives if the
-process is killed, so the broker writes new records here at each tick. They cannot be written to the
-journal, which allows only one unfinished frame. Two files alternate, so that the next batch can be
-collected while one is being committed. The files are never synced, and each batch overwrites the
-batch before the previous one::
+The broker writes new records to these files at each tick, without an fsync. Within
+`lazy_commit_delay`, the whole batch is committed to the journal with one fsync. Until then, the
+records cannot be written to the journal, which allows only one unfinished frame. Two files
+alternate so that the next batch can be collected while one is being committed. The files are never
+synced, and each batch overwrites the batch before the previous one::
 
     magic "OGU1" | salt 8 | boot before 8 | CRC 4 | frames as in the journal, one for each part
 
@@ -45,8 +45,8 @@ class _File:
         self.batch = -1
         self.at = HEADER_BYTES
         self.has_gap = False
-        """True if a part of the batch is missing. Later parts are not written, since a start
-        ignores them."""
+        """True if a part of the batch is missing. Later parts are not written, since they would be
+        ignored at startup."""
 
 
 class Unsynced:

@@ -1,4 +1,4 @@
-"""Encoding of PUBACK, PUBREC, PUBREL and PUBCOMP without properties."""
+"""Encoder for PUBACK, PUBREC, PUBREL and PUBCOMP packets without properties."""
 
 from typing import Final
 
@@ -14,7 +14,7 @@ _PUBCOMP: Final = [bytes([0x70, 2, high]) for high in range(256)]
 
 
 def puback(packet_id: int) -> bytes:
-    """Return a PUBACK with reason code success. The encoding is the same in every version."""
+    """Encode a PUBACK that reports success. The encoding is the same in every MQTT version."""
     return _PUBACK[packet_id >> 8] + BYTE[packet_id & 0xFF]
 
 
@@ -31,9 +31,10 @@ def pubcomp(packet_id: int) -> bytes:
 
 
 def acknowledgement(kind: int, packet_id: int, reason_code: int, version: int) -> bytes:
-    """Return an acknowledgement. A reason code is included in MQTT 5.0 only. [MQTT5-3.4.2.1]
+    """Encode an acknowledgement without properties. [MQTT5-3.4.2.1]
 
-    `kind` is the packet type, such as PUBREC.
+    `kind` is the packet type, such as PUBREC, and `version` is the protocol level. The reason code
+    is included in MQTT 5.0 only, and omitted if it is 0.
     """
     first = BYTE[kind << 4 | (0x02 if kind == PUBREL else 0)]
     body = BYTE[packet_id >> 8] + BYTE[packet_id & 0xFF]

@@ -1,6 +1,6 @@
-"""Decoding of the bodies of all packets except CONNECT and PUBLISH.
+"""Decoder for the bodies of all packets except CONNECT and PUBLISH.
 
-Each function documents the layout of its packet. Properties exist in MQTT 5.0 only. All functions
+The functions document the layout of each packet. Properties exist in MQTT 5.0 only. All functions
 raise Malformed if the body is invalid.
 """
 
@@ -54,7 +54,11 @@ from gateway.broker.wire.subscription_decoder import decode_subscribe, decode_un
 
 
 def decode_body(kind: int, reader: Reader, version: int, from_client: bool) -> Packet:
-    """Decode the body at the reader's position. The caller must have checked the first byte."""
+    """Decode the body of a packet whose first byte has already been checked.
+
+    `kind` is the packet type. The body begins at the reader's position. Raises Malformed if the
+    body is invalid.
+    """
     packet: Packet
     if kind == PINGREQ:
         packet = Pingreq()

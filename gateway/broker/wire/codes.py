@@ -1,7 +1,7 @@
 """The reason codes of MQTT 5.0 as constants. [MQTT5-2.4] table 2-6
 
-They are plain integers, not an enumeration, because they are compared with received bytes (decision
-140).
+They are plain integers instead of an enumeration, because they are compared with received bytes
+(decision 140).
 """
 
 from typing import Final

@@ -1,10 +1,12 @@
-"""Decoding of CONNECT::
+"""Decoder for CONNECT packets.
 
-protocol name string | level u8 | flags u8 | keep alive u16 | properties (5.0) |
-client identifier string | will properties (5.0) | will topic string | will payload binary |
-user name string | password binary
+The body of a CONNECT has this layout::
 
-flags: user name | password | will retain | will QoS u2 | will | clean start | reserved
+    protocol name string | level u8 | flags u8 | keep alive u16 | properties (5.0) |
+    client identifier string | will properties (5.0) | will topic string | will payload binary |
+    user name string | password binary
+
+    flags: user name | password | will retain | will QoS u2 | will | clean start | reserved
 """
 
 from typing import Final
@@ -28,8 +30,8 @@ _CLEAN_START: Final = 0x02
 _RESERVED: Final = 0x01
 
 HEAD_BYTES: Final = 16
-"""Number of first bytes that always include the protocol level of a CONNECT: the fixed header takes
-up to 5, the longest protocol name 8 and the level 1."""
+"""Bytes at the start of a connection that always include the protocol level of a CONNECT: the fixed
+header takes up to 5, the longest protocol name 8, and the level 1."""
 
 _LENGTH_BYTES_MAX: Final = 4
 
@@ -46,7 +48,7 @@ def decode_connect(reader: Reader) -> Connect:
     if version == MQTT_5_0:
         properties = read_properties(reader, FROM_CLIENT[CONNECT])
         check_authentication(reader, properties)
-    # [MQTT-3.1.3-1] [MQTT5-3.1.3-1] the fields come in this order
+    # [MQTT-3.1.3-1] [MQTT5-3.1.3-1] the fields are in this order
     client_id = reader.string("client identifier")
     will = _will(reader, flags, version) if flags & _WILL else None
     username = None
@@ -71,8 +73,8 @@ def decode_connect(reader: Reader) -> Connect:
 def level_in(head: bytes) -> int:
     """Return the protocol level in the first bytes of a connection: 3, 4 or 5.
 
-    Return 0 if the bytes are not a CONNECT of a known level, or -1 if the level has not arrived
-    yet.
+    Return 0 if the bytes do not begin a CONNECT with a known level, or -1 if the level has not
+    arrived yet.
     """
     start = 1
     while start < len(head) and head[start] & 0x80:
@@ -94,7 +96,10 @@ def level_in(head: bytes) -> int:
 
 
 def check_authentication(reader: Reader, properties: Properties | None) -> None:
-    """Reject authentication data without a method. [MQTT5-3.1.2.11.10] [MQTT5-3.15.2.2.2]"""
+    """Raise Malformed if there is authentication data but no authentication method.
+
+    Sources: [MQTT5-3.1.2.11.10], [MQTT5-3.15.2.2.2].
+    """
     if properties is None:
         return
     if properties.authentication_data is not None and properties.authentication_method is None:
@@ -124,8 +129,8 @@ def _protocol_level(reader: Reader) -> int:
 
 def _check_flags(flags: int, version: int) -> None:
     if version == MQTT_3_1:
-        # MQTT 3.1, section 3.1: the reserved bit is not used, will QoS and will retain are
-        # disregarded without the will flag
+        # MQTT 3.1, section 3.1: the reserved bit is not used, and without the will flag, will QoS
+        # and will retain are ignored
         if flags & _WILL and flags >> 3 & 3 == 3:
             raise _wrong_flags("will QoS 3: expected 0, 1 or 2")
         if flags & _PASSWORD and not flags & _USERNAME:

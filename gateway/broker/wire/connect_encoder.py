@@ -1,4 +1,4 @@
-"""Encoding of CONNECT. The layout is documented in connect_decoder.py."""
+"""Encoder for CONNECT packets. Their layout is documented in connect_decoder.py."""
 
 from gateway.broker.wire.kinds import CONNECT, MQTT_3_1, MQTT_5_0
 from gateway.broker.wire.packets import Connect

@@ -1,10 +1,10 @@
 """The decoder, which converts received bytes to packets. Bytes can arrive in pieces of any size.
 
-The decoder returns all complete, valid packets in order. At the first violation, it returns the
-packets before the violation and sets `error` to a Malformed. No input raises an exception. Decoding
-time is proportional to the number of bytes, even if the pieces are small. Memory use depends on the
-bytes received, never on a declared length. The decoder checks only rules that can be checked on the
-packet alone.
+The decoder returns all complete, valid packets in order. At the first invalid packet, it returns
+the packets before that packet and sets `error` to a Malformed exception. It never raises an
+exception, whatever the input. Decoding time is proportional to the number of bytes, even if the
+pieces are small. Memory use depends on the bytes received, never on a declared length. The decoder
+checks only rules that can be checked on the packet alone.
 
 The result does not depend on how the network divides the bytes, because the same rules are always
 checked in the same order: first byte, remaining length, packet size, then the fields from left to
@@ -28,13 +28,14 @@ from gateway.broker.wire.writing import BYTE, variable_byte_integer
 
 
 class Decoder:
-    """Decodes the packets that one peer sends on a connection.
+    """Decoder for the packets that one peer sends on a connection.
 
     `max_packet_size_bytes` limits the whole packet including its fixed header. Before CONNECT,
     CONNECT_PACKET_BYTES_MAX applies too. `version` is the protocol level. A server starts with 0
-    and then accepts only a CONNECT, which sets the version. `side` is the side that uses the
-    decoder, so a server's decoder accepts packets that clients send. `allows_control_characters`
-    applies to the topic name in a PUBLISH only. `error` is None until the peer's first mistake.
+    and then accepts only a CONNECT, which sets the version. If `side` is "server", the decoder
+    accepts packets that clients send, otherwise packets that servers send. If
+    `allows_control_characters` is False, the topic name in a PUBLISH must not contain control
+    characters. `error` is None until the peer's first mistake.
     """
 
     def __init__(
@@ -64,7 +65,7 @@ class Decoder:
         self._partial_size_bytes = 0
 
     def feed(self, data: bytes) -> list[Packet]:
-        """Process received bytes, and return the complete packets. Set `error` at a violation."""
+        """Decode received bytes, and return the complete packets. Set `error` at a mistake."""
         packets: list[Packet] = []
         if self.error is not None:
             return packets
@@ -152,7 +153,7 @@ class Decoder:
     def _connect(self, data: bytes, position: int, start: int, stop: int) -> Packet:
         check_first_byte(data[position], 0, self._from_client)
         connect = decode_connect(Reader(data, start, stop, "CONNECT"))
-        # Only now is it known that this rule applies to the peer. [MQTT5-1.5.5-1]
+        # The rule applies only to MQTT 5.0, and the version was unknown until now. [MQTT5-1.5.5-1]
         if connect.protocol_level == MQTT_5_0 and start > position + 2 and data[start - 1] == 0:
             raise not_minimal()
         self.version = connect.protocol_level
@@ -203,7 +204,7 @@ class Decoder:
         return size_bytes
 
     def _waits(self, first: int, size_bytes: int) -> bool:
-        """Return True for an oversized CONNECT whose protocol level has not arrived yet.
+        """Return True if an oversized packet is a CONNECT whose protocol level has not arrived yet.
 
         The error response depends on the level, so the decoder waits for it. Raises Malformed for
         any other oversized packet.
@@ -213,7 +214,7 @@ class Decoder:
         raise self._too_large(first, size_bytes)
 
     def _complete_partial(self, data: bytes, packets: list[Packet]) -> int:
-        """Complete the buffered packet with bytes from `data`. Return the number of bytes used."""
+        """Add bytes from `data` to the incomplete packet. Return the number of bytes used."""
         taken = 0
         while self._partial_size_bytes == 0:
             if taken == len(data):

@@ -1,4 +1,4 @@
-"""Encoding of packets. `version` is the protocol level of the peer: 3, 4 or 5.
+"""Encoder for all packets. `version` is the protocol level of the peer: 3, 4 or 5.
 
 Fields that MQTT 3 does not have (properties, reason codes of acknowledgements) are omitted for an
 MQTT 3 peer. A packet that cannot be encoded is a bug in the caller, and causes an assertion to
@@ -164,7 +164,7 @@ def _properties(properties: Properties | None, version: int) -> bytes:
 def _short_answer(reason_code: int, properties: Properties | None) -> bytes:
     """Encode a reason code and properties as `[reason code u8 | [properties]]`. [MQTT5-3.4.2.1]
 
-    The shortest equivalent form is used.
+    If `properties` is None, they are omitted, and a reason code of 0 is omitted too.
     """
     if properties is not None:
         return BYTE[reason_code] + encode_properties(properties)

@@ -1,4 +1,6 @@
-"""Checks of the fixed header::
+"""Checks of the fixed header of a packet.
+
+The fixed header has this layout::
 
     type u4 | flags u4 | remaining length, one to four bytes
 
@@ -116,10 +118,10 @@ def _check_reserved_flags(kind: int, flags: int, version: int) -> None:
 def long_remaining_length(
     data: bytes, position: int, end: int, version: int, from_client: bool
 ) -> tuple[int, int]:
-    """Return the remaining length of the packet at `position`, and the offset after that field.
+    """Decode the field "remaining length" of the packet that begins at `position`.
 
-    The offset is -1 if the length is incomplete in data[:end]. Raises Malformed if the length is
-    invalid.
+    Return the length, and the offset of the first byte after the field. The offset is -1 if
+    data[:end] does not contain the whole field. Raises Malformed if the field is invalid.
     """
     value = 0
     shift = 0
@@ -135,7 +137,7 @@ def long_remaining_length(
                 raise not_minimal()
             return value, index
         shift += 7
-        # [MQTT-2.2.3] [MQTT5-1.5.5] four bytes at the most
+        # [MQTT-2.2.3] [MQTT5-1.5.5] at most four bytes
         if shift > 21:
             check_first_byte(data[position], version, from_client)
             raise Malformed(

@@ -23,15 +23,15 @@ CONNECT_PACKET_BYTES_MAX: Final = 524_288
 # of 2 MiB would cost 100 MB. Ten thousand is more than any bridge subscribes to in one packet.
 FILTERS_PER_PACKET_MAX: Final = 10_000
 
-# The same for user properties (5 bytes on the wire): no known client sends more than a few dozen.
+# Likewise for user properties (5 bytes on the wire): no known client sends more than a few dozen.
 USER_PROPERTIES_PER_PACKET_MAX: Final = 1_000
 
-# The same for the subscription identifiers of a PUBLISH (2 bytes on the wire): one per matching
+# Likewise for subscription identifiers of a PUBLISH (2 bytes on the wire): one for each matching
 # subscription.
 SUBSCRIPTION_IDENTIFIERS_PER_PACKET_MAX: Final = 10_000
 
-# A topic that was checked is not checked again. Sensors publish to the same few topics, so a few
-# thousand are enough. The limit in bytes bounds the memory that a client with ever new topics can
+# Cached topics are not checked again. Sensors publish to the same few topics, so a few thousand
+# are enough. The limit in bytes bounds the memory that a client that keeps using new topics can
 # use. With the decoded strings and the dictionary, the cache takes about 2 MB at these limits.
 TOPIC_CACHE_COUNT_MAX: Final = 8_192
 TOPIC_CACHE_BYTES_MAX: Final = 524_288

@@ -1,16 +1,16 @@
 """The exception that is raised when received bytes violate the standard.
 
 ``Malformed`` is raised only inside this package, so that nested parsers can stop immediately. The
-Decoder catches the exception and stores it in its attribute `error`. ``reason`` is one of REASONS,
-which are the names used by counters and the session log. ``detail`` is a human-readable sentence,
-and ``reason_code`` is the MQTT 5.0 code to send.
+Decoder catches the exception and stores it in its attribute `error`. ``reason`` is a name from
+REASONS, which counters and the session log use. ``detail`` is a human-readable sentence, and
+``reason_code`` is the MQTT 5.0 code to send.
 """
 
 from typing import Final
 
 from gateway.broker.wire.codes import MALFORMED_PACKET
 
-# Reasons, a closed list.
+# The only reasons.
 UNSUPPORTED_PROTOCOL: Final = "unsupported_protocol"  # a protocol name or level unknown here
 UNEXPECTED_PACKET: Final = "unexpected_packet"  # a packet that this peer may not send, or not now
 RESERVED_FLAGS: Final = "reserved_flags"  # bits that the standard fixes have another value
@@ -69,8 +69,8 @@ REASONS: Final = (
 class Malformed(Exception):
     """Error raised if a peer's bytes violate the standard.
 
-    Before a CONNECT has been accepted, `protocol_level` is the level in the CONNECT if it is known,
-    because the response depends on the level. In all other cases it is 0.
+    If a CONNECT is invalid, `protocol_level` is the level in the CONNECT, because the response
+    depends on the level. If the level is unknown or another packet is invalid, it is 0.
     """
 
     def __init__(

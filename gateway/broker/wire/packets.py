@@ -1,8 +1,8 @@
-"""The packets of MQTT as plain objects. ``packet.kind`` is the standard's packet type, 1 to 15.
+"""MQTT packets as plain objects. ``packet.kind`` is the packet type in the standard, 1 to 15.
 
-A packet consists of validated fields. A Publish also contains the received bytes if they can be
-forwarded unchanged. ``properties``, and reason codes other than 0, exist in MQTT 5.0 only. ``repr``
-never shows secrets.
+A decoded packet consists of validated fields. A Publish also contains the received bytes if they
+can be forwarded unchanged. ``properties`` exist in MQTT 5.0 only. The ``repr`` of a packet never
+shows secrets.
 """
 
 from mypy_extensions import mypyc_attr
@@ -145,8 +145,8 @@ class Connack(Packet):
 class Publish(Packet):
     """A PUBLISH packet. `packet_id` is 0 for QoS 0. `topic_field` is the encoded topic.
 
-    At QoS 0, `frame` is the whole received packet, so that the packet can be forwarded unchanged.
-    At QoS 1 and 2, `frame` is empty.
+    In a packet received at QoS 0, `frame` contains the packet's bytes, so that they can be
+    forwarded unchanged. At QoS 1 and 2, `frame` is empty.
     """
 
     kind: int = PUBLISH
@@ -187,7 +187,7 @@ class Publish(Packet):
 
 @mypyc_attr(acyclic=True)
 class Acknowledgement(Packet):
-    """Base class of PUBACK, PUBREC, PUBREL and PUBCOMP."""
+    """Base class of PUBACK, PUBREC, PUBREL and PUBCOMP packets."""
 
     def __init__(
         self, packet_id: int, reason_code: int = 0, properties: Properties | None = None

@@ -1,6 +1,7 @@
-"""The properties of MQTT 5.0, one attribute each. The attribute of an absent property is None.
+"""MQTT 5.0 properties of a packet, with one attribute for each property.
 
-A packet without properties has ``properties=None``. The decoder never creates an empty Properties.
+The attribute of an absent property is None, or an empty list if the property can occur repeatedly.
+A packet without properties has ``properties=None``. The decoder never creates empty Properties.
 The modules property_decoder.py and property_encoder.py decode and encode properties.
 """
 
@@ -70,7 +71,7 @@ class Properties:  # noqa: PLW1641 - mutable, so not to be hashed
         self.user_properties: list[tuple[str, str]] = []
 
     def fields(self) -> list[tuple[str, object]]:
-        """Return the name and value of every property, in the order of their identifiers."""
+        """Return the names and values of all properties, even absent ones, sorted by identifier."""
         return [
             ("payload_format_indicator", self.payload_format_indicator),
             ("message_expiry_interval_seconds", self.message_expiry_interval_seconds),

@@ -1,9 +1,11 @@
-"""Decoding of the properties of MQTT 5.0::
+"""Decoder for MQTT 5.0 properties.
+
+The properties of a packet have this layout::
 
     length variable byte integer | (identifier variable byte integer | value)...
 
 The identifier determines the type of the value: a byte, two or four bytes, a variable byte integer,
-a string, binary data, or a pair of strings. Functions raise Malformed if a property is invalid.
+a string, binary data, or a pair of strings. The functions raise Malformed if a property is invalid.
 """
 
 from typing import Final
@@ -64,7 +66,7 @@ def read_properties(reader: Reader, allowed: int) -> Properties | None:
             f"expected at most {reader.stop - reader.position}",
         )
     properties = Properties()
-    # While properties are read, the reader must not read beyond the end of the properties.
+    # The reader must not read beyond the end of the properties.
     packet_stop = reader.stop
     reader.stop = end
     seen = 0

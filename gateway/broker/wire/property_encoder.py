@@ -1,6 +1,6 @@
-"""Encoding of the properties of MQTT 5.0, in the order of their identifiers.
+"""Encoder for MQTT 5.0 properties, which are written in the order of their identifiers.
 
-The layout is documented in property_decoder.py.
+Their layout is documented in property_decoder.py.
 """
 
 from gateway.broker.wire import properties as p
@@ -9,7 +9,7 @@ from gateway.broker.wire.writing import BYTE, binary_field, string_field, variab
 
 
 def encode_properties(properties: Properties | None) -> bytes:
-    """Encode properties, preceded by their total length. `properties` is None if there are none."""
+    """Encode properties, preceded by their total length. `properties` is None if none exist."""
     if properties is None:
         # [MQTT5-2.2.2-1]
         return b"\x00"

@@ -1,6 +1,7 @@
-"""The properties allowed in each packet and direction, as bit sets. Bit N is property N.
+"""Bit sets of the properties that are allowed in each packet type and direction.
 
-Source: [MQTT5-2.2.2.2] table 2-4, and the sections about each packet.
+Bit N stands for the property with the identifier N. Source: [MQTT5-2.2.2.2] table 2-4, and the
+sections about each packet.
 """
 
 from typing import Final

@@ -1,10 +1,12 @@
-"""Decoding of PUBLISH::
+"""Decoder for PUBLISH packets.
+
+A PUBLISH has this layout::
 
     0011 | DUP | QoS u2 | RETAIN | remaining length |
     topic name string | packet identifier u16 (QoS 1, 2) | properties (5.0) | payload
 
 Most received bytes belong to PUBLISH packets. To save time, a well-formed PUBLISH is decoded
-without a Reader.
+without a Reader (`reading.py`).
 """
 
 from typing import Final
@@ -34,7 +36,7 @@ def decode_publish(  # noqa: PLR0917 - hot: keywords cost
     from_client: bool,
     allows_control_characters: bool,
 ) -> Publish:
-    """Decode the PUBLISH in data[position:stop]. The topic's field begins at `start`."""
+    """Decode the PUBLISH in data[position:stop]. The field with its topic begins at `start`."""
     first = data[position]
     qos = first >> 1 & 3
     if qos == 3 or (qos == 0 and first & 0x08):

@@ -1,4 +1,4 @@
-"""Reads a packet's fields in order, never beyond the end of the packet.
+"""Reader of a packet's fields, in order and never beyond the end of the packet.
 
 A Reader reads a buffer between `position` and `stop`. Its methods take the name of a field, for
 error messages, and raise Malformed if the field is invalid. For speed, short acknowledgements and
@@ -78,9 +78,9 @@ class Reader:
         return self.two_bytes(field) << 16 | self.two_bytes(field)
 
     def variable_byte_integer(self, field: str) -> int:
-        """Read one to four bytes with seven bits each, least significant first.
+        """Read an integer of one to four bytes with seven bits each, least significant first.
 
-        Bit 7 means that another byte follows. Raises Malformed if the integer is invalid.
+        If bit 7 of a byte is set, another byte follows. Raises Malformed if the integer is invalid.
         """
         first = self.byte(field)
         if first < 0x80:

@@ -1,10 +1,12 @@
-"""Decoding of SUBSCRIBE and UNSUBSCRIBE::
+"""Decoder for SUBSCRIBE and UNSUBSCRIBE packets.
 
-SUBSCRIBE    packet identifier u16 | properties (5.0) | (topic filter string | options u8)...
-UNSUBSCRIBE  packet identifier u16 | properties (5.0) | topic filter string...
+Their bodies have this layout::
 
-options: reserved u2 | retain handling u2 | retain as published u1 | no local u1 | QoS u2
-         (MQTT 3.1 and 3.1.1: reserved u6 | QoS u2)
+    SUBSCRIBE    packet identifier u16 | properties (5.0) | (topic filter string | options u8)...
+    UNSUBSCRIBE  packet identifier u16 | properties (5.0) | topic filter string...
+
+    options: reserved u2 | retain handling u2 | retain as published u1 | no local u1 | QoS u2
+             (MQTT 3.1 and 3.1.1: reserved u6 | QoS u2)
 """
 
 from gateway.broker.wire import malformed as wrong

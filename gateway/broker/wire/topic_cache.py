@@ -1,8 +1,9 @@
 """Cache of validated topics, by their encoded bytes.
 
 Sensors publish to the same topics again and again. Decoding and checking a topic costs more than
-the rest of a small PUBLISH. Therefore the process caches a limited number of topics. When the cache
-is full, it is cleared. This is cheap, because each topic is cached again with its next message.
+the rest of a small PUBLISH. Therefore, the process caches a limited number of topics. When the
+cache is full, it is cleared. This is cheap, because each topic is cached again with its next
+message.
 """
 
 from typing import Final
@@ -32,8 +33,9 @@ class TopicCache:
     def learn(self, field: bytes, allows_control_characters: bool) -> str:
         """Decode, check and cache an encoded topic that is not in the cache yet.
 
-        Raises Malformed if the topic is invalid. Topics with control characters are never cached,
-        because some connections do not allow them.
+        Topics with control characters are never cached, because some connections do not allow them.
+        Topics longer than TOPIC_CACHE_FIELD_BYTES_MAX are not cached either. Raises Malformed if
+        the topic is invalid or contains control characters that are not allowed.
         """
         topic = text_of(field[2:], "topic name of PUBLISH")
         error = validate_topic_name(topic)

@@ -1,6 +1,7 @@
 """Validation and matching of topic names and topic filters.
 
-`matches` compares one filter with one name. The broker itself searches subscriptions in a tree.
+`matches` compares one filter with one name. To find all subscribers of a topic, the broker searches
+a tree instead.
 """
 
 import re
@@ -16,7 +17,7 @@ def has_control_character(text: str) -> bool:
 
     A server may reject these characters ([MQTT5-1.5.4], not normative, and section 1.5.3 of 3.1.1).
     """
-    # Nearly every text is printable, and a printable one has no control characters.
+    # Nearly every text is printable, and printable text has no control characters.
     return not text.isprintable() and _CONTROL_CHARACTER.search(text) is not None
 
 
@@ -27,7 +28,7 @@ def _string_error(text: str, what: str) -> str | None:
     # [MQTT-4.7.3-2] [MQTT5-4.7.3-2]
     if "\0" in text:
         return f"the {what} contains U+0000: expected text without the null character"
-    # [MQTT-4.7.3-3] [MQTT5-4.7.3-3]. No character takes more than 4 bytes, nor less than 1.
+    # [MQTT-4.7.3-3] [MQTT5-4.7.3-3]. A character takes 1 to 4 bytes.
     if len(text) > STRING_BYTES_MAX // 4:
         length_bytes = len(text.encode("utf-8", "surrogatepass"))
         if length_bytes > STRING_BYTES_MAX:
@@ -36,7 +37,7 @@ def _string_error(text: str, what: str) -> str | None:
 
 
 def validate_topic_name(topic: str) -> str | None:
-    """Return an error message for a topic name in a PUBLISH, or None if the name is valid."""
+    """Return an error message if a topic name in a PUBLISH is invalid, otherwise None."""
     # [MQTT-3.3.2-2] [MQTT-4.7.1-1] [MQTT5-3.3.2-2] [MQTT5-4.7.0-1]
     if "+" in topic or "#" in topic:
         return "the topic name contains a wildcard: expected no '+' and no '#'"
@@ -44,7 +45,7 @@ def validate_topic_name(topic: str) -> str | None:
 
 
 def validate_topic_filter(topic_filter: str) -> str | None:
-    """Return an error message for a topic filter, or None if the filter is valid."""
+    """Return an error message if a topic filter is invalid, otherwise None."""
     error = _string_error(topic_filter, "topic filter")
     if error is not None:
         return error
@@ -67,7 +68,7 @@ def is_shared_filter(topic_filter: str) -> bool:
 
 
 def validate_shared_filter(topic_filter: str) -> str | None:
-    """Return an error message for a shared filter of MQTT 5.0, or None if the filter is valid.
+    """Return an error message if a shared filter of MQTT 5.0 is invalid, otherwise None.
 
     A shared filter has the form ``$share/NAME/FILTER``.
     """

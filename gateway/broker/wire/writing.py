@@ -1,4 +1,4 @@
-"""Encoding of the fields of a packet.
+"""Encoders for the fields of a packet.
 
 The caller must observe the standard's maximum sizes. A value that does not fit into its field is a
 bug in the caller, and causes an assertion to fail.
@@ -52,5 +52,5 @@ def string_field(value: str) -> bytes:
 
 
 def frame_of(first: int, body: bytes) -> bytes:
-    """Return a packet with the first byte `first`, the remaining length, and the body."""
+    """Assemble a packet from its first byte, the encoded length of its body, and its body."""
     return BYTE[first] + variable_byte_integer(len(body)) + body

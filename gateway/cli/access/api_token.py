@@ -163,7 +163,7 @@ def _tokens_in(path: Path, *, missing_is_empty: bool) -> "list[Token]":
 def _write(path: Path, tokens: "Sequence[Token]") -> None:
     """Replace the contents of the tokens file.
 
-    Raises CommandFailed if there are too many tokens.
+    Raises CommandFailed if there are too many tokens, and OSError if writing fails.
     """
     from gateway.process.files.token_file import TokensFileError, write_tokens
 

@@ -28,12 +28,12 @@ from gateway.process.files.durable import fsync_file, fsync_folder, move_durably
 PROGRAM: Final = "openssl"
 PROGRAM_SECONDS: Final = 60.0
 AUTHORITY_DAYS: Final = 3_650
-"""Validity of the authority's certificate: ten years, because replacing it means visiting every
+"""Validity of the authority's certificate: ten years, because a new one must be installed on every
 client.
 """
 
 COMMON_NAME_CHARACTERS_MAX: Final = 64
-"""Limit of X.509. Longer names are truncated, because clients check the alternative names."""
+"""Limit of X.509. Longer names are truncated, which is safe: clients check alternative names."""
 
 CLIENT_NAME: Final = re.compile(r"[A-Za-z0-9_@][A-Za-z0-9._@-]{0,63}")
 """A client's name. It is both a file name and a common name, which has at most 64 characters."""

@@ -21,7 +21,7 @@ DirectoryArgument = Annotated[
 ]
 
 DAYS_DEFAULT = 730
-"""Two years from yesterday. This is less than the 825 days that some systems allow."""
+"""Validity of new certificates: two years, below the limit of 825 days that some systems have."""
 
 
 NameOption = Annotated[

@@ -30,8 +30,9 @@ def read_configuration(
 ) -> Configuration:
     """Read the configuration of the gateway, or of a tenant.
 
-    `overrides` replace values from the file. Their names are the keys with `__` instead of the dot,
-    such as `gateway__data_dir`. Raises ConfigurationError if the configuration is invalid.
+    Each of the `overrides` replaces a value from the file, unless it is None. Its name is a section
+    and a key with `__` between them, such as `gateway__data_dir`. The override `listen` sets the
+    address of the first listener. Raises ConfigurationError if the configuration is invalid.
     """
     named = {name.replace("__", "."): value for name, value in overrides.items()}
     return load(file_of(config), os.environ, named, _protocols(), tenant)

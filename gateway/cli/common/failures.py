@@ -5,13 +5,13 @@ from collections.abc import Sequence
 
 EXIT_OK = 0
 EXIT_FAILED = 1
-"""The command failed for a reason that has no code of its own."""
+"""The command failed for a reason that has no exit code of its own."""
 EXIT_USAGE = EXIT_CONFIGURATION = 2
 """The command line, the configuration, or a file that one of them names is invalid."""
 EXIT_VIOLATION = 3
 """A violation was found: a message was lost, duplicated or changed."""
 EXIT_INCONCLUSIVE = 4
-"""No violation was found, but events are missing, so that the result is incomplete."""
+"""No violation was found, but events are missing, so the result is incomplete."""
 EXIT_BUSY = 5
 """Another process is writing to the tables. Try again later."""
 EXIT_INTERRUPTED = 130

@@ -15,7 +15,7 @@ from gateway.process.control import client as control
 from gateway.process.control.messages import Refused, UnusableAnswer
 from gateway.process.files.disk_errors import line_of
 
-# A commit on a slow card takes a second or two. After this time, in seconds, the broker must hang.
+# A commit on a slow card takes a second or two. A broker that takes ten seconds must have hung.
 ANSWER_SECONDS_MAX = 10.0
 CONFIGURATION_REFUSED = "failed"
 """Error code of a `reload` if the new configuration or a password file cannot be used."""

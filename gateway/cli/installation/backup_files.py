@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from gateway.tools.backup.sources import Named
 
 CREDENTIALS: Final = "upload*.env"
-"""Files of credentials for uploads. systemd reads them, and no configuration key names them."""
+"""Pattern for files of upload credentials. systemd reads them, and no key names them."""
 
 
 @dataclass(frozen=True, slots=True)
 class BackupFiles:
-    """The files to back up. `excluded` files need no backup, because each start creates them."""
+    """The files to back up. `excluded` files need no backup: systemd creates them at each start."""
 
     named: tuple["Named", ...]
     excluded: tuple[Path, ...]

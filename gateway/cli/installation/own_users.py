@@ -19,8 +19,8 @@ def mistakes_in_own_users(configuration: "Configuration", users: "PasswordFile")
     """Yield each reason why the broker would reject the gateway's bridge or uplink.
 
     Nothing is checked if users can also come from a database or from tokens, because those users
-    are unknown before they log in. The bridge is not checked if no serial port is configured, and
-    a tenant has no bridge.
+    are unknown before they log in. The bridge's login is not checked if no serial port is
+    configured, or for a tenant, which has no bridge.
     """
     if configuration.access.sources != ("password_file",):
         return

@@ -1,7 +1,7 @@
 """The version of this installation: version number, commit, and how the core was built.
 
-hatch_build.py loads this file alone. The package cannot be imported then, so only functions import
-its modules.
+hatch_build.py loads this file without the rest of the package. Therefore, other modules of the
+package are imported only inside functions.
 """
 
 import subprocess

@@ -21,7 +21,7 @@ def in_child(work: Callable[[], Result], meanwhile: Callable[[], None]) -> Resul
     process instead. With other threads, a forked child could wait forever for a lock, because the
     thread that held the lock does not exist in the child.
     """
-    # The kernel's count, because libraries start threads that Python does not know.
+    # Ask the kernel, because Python does not count threads that libraries have started.
     if len(os.listdir("/proc/self/task")) > 1:
         return work()
     # Otherwise both processes would write the buffered output.

@@ -34,7 +34,7 @@ _PRIORITY = {"DEBUG": 7, "INFO": 6, "WARNING": 4, "ERROR": 3, "CRITICAL": 2}
 
 
 class Printable(logging.Formatter):
-    """Formats a log record's message with control characters escaped and without `[Errno N]`."""
+    """Log formatter that escapes control characters and removes `[Errno N]` from messages."""
 
     def format(self, record: logging.LogRecord) -> str:
         text = "".join(
@@ -47,7 +47,7 @@ class Printable(logging.Formatter):
 
 
 class Lines(Printable):
-    """Formats a log record as a line for a terminal, or with a priority for systemd's journal."""
+    """Log formatter that writes lines for a terminal, or with a priority for systemd's journal."""
 
     def __init__(self, process: str, *, for_journal: bool) -> None:
         super().__init__()

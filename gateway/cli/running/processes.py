@@ -57,7 +57,7 @@ def serve_until_stopped(
             f"{descriptors.NEEDED}: raise the limit (ulimit -n, LimitNOFILE of the service, "
             "--ulimit nofile of a container)"
         )
-    # systemd's watchdog ends a process with SIGABRT: the journal then shows where it hung.
+    # systemd's watchdog kills a process with SIGABRT. The journal then shows where it hung.
     faulthandler.enable()
     _die_with_supervisor()
     try:
@@ -118,5 +118,5 @@ def _die_with_supervisor() -> None:
         return
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
     if str(os.getppid()) != supervisor:
-        # `oncegate up` ended before the kernel knew of this process.
+        # `oncegate up` exited before prctl was called.
         raise CommandFailed("oncegate: the supervisor has ended")

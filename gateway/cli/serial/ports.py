@@ -1,6 +1,6 @@
 """Selects the port and protocol for `oncegate serial`.
 
-They come from the command line or from the configuration.
+The port and the protocol come from the command line or from the configuration.
 """
 
 import re
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 LINE_DEFAULT = "115200 8N1"
 OVERHEARD = "modbus"
-"""The protocol whose requests and responses can be decoded by listening."""
+"""The only protocol whose requests and responses can be decoded without sending requests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ def watched_of(
     *,
     listen: bool = False,
 ) -> Watched:
-    """Return the port to watch.
+    """Return the port that `oncegate serial sniff` watches, with its protocol.
 
     Args:
         port: path or URL of the port. Not needed if `name` names a port of the configuration.

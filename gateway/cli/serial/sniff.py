@@ -17,13 +17,13 @@ from gateway.cli.serial.ports import Watched
 from gateway.cli.serial.tables import rows_of, rows_with
 
 SILENCE_SECONDS = 1.0
-"""After this many seconds of silence, an incomplete message is considered cut off."""
+"""Seconds of silence after which an incomplete message counts as cut off."""
 
 Print = Callable[[str], None]
 
 
 class Sniffer:
-    """Prints what a port receives, until the configured time has passed.
+    """Watcher of a serial port, which prints what the port receives for the configured time.
 
     After `run`, `summary` is the last line to print, or None if there is no summary.
     """
@@ -35,7 +35,7 @@ class Sniffer:
         self.summary: str | None = None
 
     async def run(self, link: Link) -> None:
-        """Watch the port until the configured time is over. Raises `PortLost` if the port fails."""
+        """Watch the port for the configured time. Raises PortLost if the port fails."""
         protocol, units = self._watched.protocol, self._watched.port.units
         if self._watched.overhears:
             named = protocol if isinstance(protocol, Modbus) else None
@@ -80,7 +80,7 @@ class Sniffer:
 
 
 class AskedRows:
-    """Prints each request to a polled device, and the response with its decoded values."""
+    """Printed rows of a polled port: each request, and the response with its decoded values."""
 
     def __init__(self, print_row: Print, units: Mapping[str, str]) -> None:
         self._print = print_row

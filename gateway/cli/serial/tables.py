@@ -14,7 +14,7 @@ BYTES_A_ROW = 16
 # Values of a frame that `serial detect` shows, at most: more would push the table off the screen.
 SAMPLE_ROWS_MAX = 16
 Texts = Callable[[bytes], list[str]]
-"""A function that returns the texts of the frames and errors that the given bytes complete."""
+"""Function that decodes received bytes, and returns one text for each frame or error in them."""
 
 
 def ports_table(answer: dict[str, Any]) -> "RenderableType":
@@ -37,7 +37,7 @@ def ports_table(answer: dict[str, Any]) -> "RenderableType":
 def rows_of(chunk: "Chunk", texts_of: Texts) -> Iterator[str]:
     """Yield text rows that show received bytes, 16 per row.
 
-    Each row also shows the decoded text of messages that end in the row.
+    `texts_of` decodes the bytes of a row. The row also shows each message that ends in these bytes.
     """
     data = chunk.data
     for at in range(0, len(data), BYTES_A_ROW):

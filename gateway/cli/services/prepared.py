@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 SERVICES = frozenset({"broker", "bridge", "api", "upload", "uplink"})
-"""The subcommands that return a service, ready to run."""
+"""The subcommands that return a `Prepared` service."""
 ALIVE_SECONDS = 5.0
 """Seconds between the watchdog reports of a service that has nothing to do."""
 
@@ -49,7 +49,7 @@ class PreparedBroker(Prepared):
 
     configuration: "Configuration"
     read_again: "Callable[[], Configuration]"
-    """Reads the configuration again for a reload. Raises ConfigurationError if it is invalid."""
+    """Function that reads the configuration for a reload, or raises ConfigurationError."""
 
     def run(self) -> int:
         from gateway.broker.access.errors import AccessFileError

@@ -46,7 +46,7 @@ class ConfigurationSource:
 
 
 class _Reader:
-    """Reads the bridge's configuration again while the bridge runs.
+    """Reads and changes the bridge's configuration while the bridge runs.
 
     The required modules, which take 15 MB of memory, are loaded only on first use.
     """
@@ -174,9 +174,10 @@ def _ports_of(configuration: "Configuration") -> Ports:
 
 
 def _answering(work: Callable[Given, Result]) -> Callable[Given, Result]:
-    """Return a function that calls `work` and converts any error to the exception Refused.
+    """Return a function that calls `work` and converts its errors to Refused.
 
-    The bridge sends the exception's code and message as its response.
+    The errors are ChangeRefused and ConfigurationError. The bridge sends the code and message of
+    Refused as its response.
     """
 
     def run(*given: Given.args, **named: Given.kwargs) -> Result:

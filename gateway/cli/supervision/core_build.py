@@ -15,7 +15,7 @@ from gateway.broker import compiled_core
 Say = Callable[[str], None]
 
 STOP_SECONDS_MAX = 5.0
-"""Seconds from SIGTERM to SIGKILL. A compiler has nothing to finish."""
+"""Seconds from SIGTERM to SIGKILL: a few are enough, because a compiler has no data to save."""
 
 
 def is_missing(root: Path = compiled_core.ROOT) -> bool:

@@ -18,9 +18,9 @@ from gateway.cli.running.processes import READY_VARIABLE, SUPERVISOR_VARIABLE
 
 RESTART_SECONDS_MIN = 1.0
 RESTART_SECONDS_MAX = 30.0
-# After running this long, a child is restarted after the shortest delay again.
+# If a child has run this long, its next restart uses the shortest delay again.
 SETTLED_SECONDS = 60.0
-# Stopping flushes data to the disk and closes connections. A failing SD card takes long.
+# A child that stops flushes data to disk and closes connections, which a failing SD card delays.
 STOP_SECONDS_MAX = 20.0
 # From the start of Python to the first accepted connection: a Raspberry Pi Zero takes ten seconds.
 READY_SECONDS_MAX = 60.0

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from gateway.configuration import Configuration
 
 API_FIX = "choose another with --port PORT, [api] port or ONCEGATE_API_PORT"
-# Developers want to see tables soon, so segments are uploaded while they are still small.
+# Developers want to see tables soon, so segments are sealed and uploaded while they are small.
 SEAL_AFTER_DEVELOPMENT = "5s"
 
 AsServicesOption = Annotated[

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from cloud_jobs.fleet_report.folder import Written
 
 DAYS_MAX = 92
-"""Same value as in cloud_jobs.fleet_report.limits, which is imported only when the command runs."""
+"""Days in a report, at most.
+
+The same value is in cloud_jobs.fleet_report.limits, which is imported only when the command runs.
+"""
 PROGRESS_FROM = 200
 """Minimum number of gateways for which progress is shown. Fewer take only seconds."""
 

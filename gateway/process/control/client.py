@@ -1,6 +1,6 @@
-"""A client for the control sockets, with one connection and one request at a time.
+"""A client for the broker's control sockets. It sends one request at a time over one connection.
 
-If a request fails, an exception is raised within a fixed time. OSError (including TimeoutError) and
+If a request fails, an exception is raised within a time limit. OSError (including TimeoutError) and
 EOFError mean that no broker responded. `messages.UnusableAnswer` means that the response was
 invalid. `messages.Refused` means that the broker refused the request.
 """
@@ -20,7 +20,7 @@ from gateway.process.control.messages import (
 
 
 class ControlClient:
-    """A client that keeps one connection open, and opens a new one after a failure.
+    """A control socket client that keeps one connection open, and reconnects after a failure.
 
     A refused request does not count as a failure. All calls must come from the same event loop.
     """
@@ -91,7 +91,9 @@ async def _answer_to(
 
 
 def ask(path: Path, answer_seconds_max: float, request: Request) -> dict[str, Any]:
-    """Send one request over a new connection, without an event loop, and return its result.
+    """Send one request to the control socket at `path`, and return its result.
+
+    The function opens a new connection for the request, and does not need an event loop.
 
     Raises OSError if no broker responds, UnusableAnswer if the response is invalid, Refused if the
     broker refuses the request, and ValueError if the request is too long.

@@ -1,21 +1,22 @@
-"""Topics of Home Assistant's MQTT discovery, which the bridge publishes and the web page shows."""
+"""Topics for Home Assistant's MQTT discovery. The bridge uses them, and the web page shows them."""
 
 import hashlib
 import re
 from typing import Final
 
 STATUS: Final = "status"
-"""Topic level below the prefix at which Home Assistant publishes `online` and `offline`."""
+"""Topic level after the prefix. Home Assistant publishes `online` and `offline` to this topic."""
 _PLAIN = re.compile(r"[A-Za-z0-9_]+")
 _NOT_ALLOWED = re.compile(r"[^A-Za-z0-9_-]")
 
 
 def topic_for(prefix: str, gateway: str, device: str) -> str:
-    """Return the topic of a device's description, which is unique for each gateway and device.
+    """Return the topic for the description of a device. It is unique for each gateway and device.
 
-    The topic contains both names, separated by "-". Home Assistant allows only letters, digits, "_"
-    and "-" here. If a name contains "-" or a character that is not allowed, a digest is appended to
-    keep the topic unique.
+    The topic contains the names of the gateway and the device, separated by "-". Home Assistant
+    allows only letters, digits, "_" and "-" in this part of the topic. Other characters are
+    replaced with "_". If a name contains "-" or such a character, a digest is appended to keep the
+    topic unique.
     """
     object_id = f"{gateway}-{device}"
     if not (_PLAIN.fullmatch(gateway) and _PLAIN.fullmatch(device)):

@@ -18,7 +18,7 @@ class UnusableAnswer(Exception):
 
 
 class Refused(Exception):
-    """Error raised if a request was refused.
+    """Error raised if the broker refused a request.
 
     `code` is for programs, and `message` is a human-readable text.
     """
@@ -42,7 +42,7 @@ def line_of(request: Request) -> bytes:
 
 
 def result_of(line: bytes) -> dict[str, Any]:
-    """Return the result in a response.
+    """Parse the line of a response, and return the result that it contains.
 
     Raises:
         Refused: if the broker responded with an error.

@@ -1,4 +1,4 @@
-"""The directory of the configuration file that is being read. Relative paths start there."""
+"""The directory of the configuration file that is being read, for relative paths in the file."""
 
 import contextlib
 from collections.abc import Iterator
@@ -9,14 +9,15 @@ from typing import Final
 CONFIGURATION_DIRECTORY: Final[ContextVar[Path | None]] = ContextVar(
     "CONFIGURATION_DIRECTORY", default=None
 )
-"""The directory, or None while no configuration file is being read."""
+"""The directory of the configuration file that is being read, or None if no file is read."""
 
 
 @contextlib.contextmanager
 def files_next_to(configuration: Path | None) -> Iterator[None]:
-    """Set `CONFIGURATION_DIRECTORY` to the configuration file's folder while the context is active.
+    """Resolve relative paths from the configuration file's folder while the context is active.
 
-    `configuration` is the path of the configuration file, or None if there is no file.
+    The folder is stored in `CONFIGURATION_DIRECTORY`. `configuration` is the path of the file, or
+    None if there is no file.
     """
     directory = None if configuration is None else configuration.absolute().parent
     token = CONFIGURATION_DIRECTORY.set(directory)

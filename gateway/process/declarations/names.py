@@ -13,7 +13,7 @@ from gateway.process.declarations.quantities import Text
 NAME_PATTERN = r"[A-Za-z0-9][A-Za-z0-9.:_-]{0,63}"
 
 MEASUREMENT_PATTERN = rf"{NAME_PATTERN}(/{NAME_PATTERN})?"
-"""Pattern for the name of a quantity, or of one measurement of a quantity that has several."""
+"""Pattern for the name of a quantity, or of a single measurement, such as `gga/alt`."""
 
 MeasurementName = Annotated[
     str,

@@ -10,12 +10,15 @@ from gateway.process.declarations.serial_line import Line
 
 @dataclass(frozen=True, kw_only=True)
 class ProtocolSettings(Section):
-    """The configuration keys of one serial protocol, which are in the port's table `[[serial]]`."""
+    """Base class for the settings of one serial protocol.
+
+    The settings are keys in the table `[[serial]]` of each port that uses the protocol.
+    """
 
     device_prefix: ClassVar[str | None] = None
     """Prefix of the names that devices of this protocol send.
 
-    If it is None, devices send no name, and are named by the port or the settings.
+    If it is None, devices send no names. Their names then come from the port or the settings.
     """
     data_bits: ClassVar[tuple[int, ...]] = (7, 8)
     """Allowed numbers of data bits on a serial line with this protocol."""
@@ -26,9 +29,9 @@ class ProtocolSettings(Section):
     has_several: ClassVar[bool] = False
     """True if a quantity may have several measurements, such as `gga/alt` in NMEA 0183."""
     can_wait: ClassVar[bool] = False
-    """True if the sensors keep readings until they are acknowledged.
+    """True if the sensors store their readings until the gateway acknowledges them.
 
-    By default such a port is not read while the outbox is full.
+    By default, a port with such sensors is not read while the outbox is full.
     """
 
     address_schemes: ClassVar[Mapping[str, str]] = {
@@ -47,27 +50,28 @@ class ProtocolSettings(Section):
 
     @property
     def units(self) -> tuple[str | None, ...]:
-        """The units that the settings assign to quantities."""
+        """The units in the protocol's settings, or None for each quantity without a unit."""
         return ()
 
     @property
     def device_names(self) -> tuple[str, ...]:
-        """The names of the configured devices. If there are none, the port's name is used."""
+        """The names of the devices in the settings. If it is empty, the port's name is used."""
         return ()
 
     def with_secrets(self, first_line_of: Callable[[str, str], str]) -> Self:
         """Return a copy of the settings with secrets read from the files that the settings name.
 
-        `first_line_of` returns the first line of a file. It takes the file's path and the name of
-        the configuration key. Raises ValueError if a file does not contain a valid secret.
+        `first_line_of(path, key)` returns the first line of a file. `key` is the name of the
+        configuration key, for error messages. Raises ValueError if a file does not contain a valid
+        secret.
         """
         return self
 
     def check_scheme(self, scheme: str | None) -> None:
-        """Check that the keys are allowed with the scheme of the port's address.
+        """Check that the settings are allowed with the URL scheme of the port's address.
 
-        `scheme` is None for a device file. If a key is not allowed, this method raises the error
-        from `quantities.refusal`.
+        `scheme` is None if the port is a device file. If a setting is not allowed, this method
+        raises the error from `quantities.refusal`.
         """
 
     def value_names(self, device: str) -> frozenset[str] | None:
@@ -79,4 +83,4 @@ class ProtocolSettings(Section):
 
 
 Protocols = Mapping[str, type[ProtocolSettings]]
-"""The settings class of each protocol, by the protocol's name in `framing`."""
+"""The settings class of each protocol, by the protocol's name in the key `framing`."""

@@ -1,8 +1,9 @@
 """Annotations for values in the configuration, such as `"30s"`, `"64MiB"`, numbers and strings.
 
-Each class is used to annotate fields of a section. An annotation parses the value in the file, and
-formats values in the same form. The error for an invalid value describes the allowed values. A
-duration or size without a unit is rejected, because it would be unclear whether 30 means seconds.
+Each class annotates fields of a section (a table of the file). An annotation parses a value from
+the file, and can format a value in the form used in the file. The error for an invalid value
+describes the allowed values. A duration or size without a unit is rejected, because it would be
+unclear whether 30 means seconds.
 
 pydantic is imported only when a value is validated. A service that does not validate values
 therefore needs less memory (docs/decisions/0075-*.md).
@@ -59,7 +60,7 @@ def size_text(size_bytes: int) -> str:
 
 
 class Quantity:
-    """Base class of the annotations. To parse a value in the file, pydantic calls `value_of`."""
+    """Base class of the annotations. pydantic calls `value_of` to parse a value in the file."""
 
     def value_of(self, written: object) -> object:
         raise NotImplementedError
@@ -85,7 +86,10 @@ class Quantity:
 
 @dataclass(frozen=True, slots=True)
 class Duration(Quantity):
-    """A duration in seconds (float). If `never` is True, `"never"` is allowed and becomes None."""
+    """Annotation for a duration in seconds (float).
+
+    If `never` is True, `"never"` is allowed and becomes None.
+    """
 
     seconds_min: float
     seconds_max: float
@@ -118,13 +122,13 @@ class Duration(Quantity):
 
 
 def is_never(quantity: Quantity) -> bool:
-    """Return True if the quantity is a duration that can be `"never"`, which becomes None."""
+    """Return True if the quantity is a duration for which `"never"` is an allowed value."""
     return isinstance(quantity, Duration) and quantity.never
 
 
 @dataclass(frozen=True, slots=True)
 class Size(Quantity):
-    """A size in bytes (int) between two limits, inclusive."""
+    """Annotation for a size in bytes (int) between two limits, inclusive."""
 
     bytes_min: int
     bytes_max: int
@@ -153,7 +157,7 @@ class Size(Quantity):
 
 @dataclass(frozen=True, slots=True)
 class Whole(Quantity):
-    """An integer between two limits, inclusive."""
+    """Annotation for an integer between two limits, inclusive."""
 
     minimum: int
     maximum: int
@@ -176,7 +180,7 @@ class Whole(Quantity):
 
 @dataclass(frozen=True, slots=True)
 class Number(Quantity):
-    """An integer or float with an absolute value of at most `magnitude_max`.
+    """Annotation for an integer or float with an absolute value of at most `magnitude_max`.
 
     `minimum` is an additional lower limit, or None if there is none.
     """
@@ -206,7 +210,10 @@ class Number(Quantity):
 
 @dataclass(frozen=True, slots=True)
 class Text(Quantity):
-    """A string that completely matches `pattern`. `description` describes the pattern in words."""
+    """Annotation for a string that matches the whole `pattern`.
+
+    `description` explains the pattern in words.
+    """
 
     pattern: str
     description: str
@@ -226,7 +233,7 @@ class Text(Quantity):
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """A list with at least `minimum` items. The list is converted to a tuple."""
+    """Annotation for a list with at least `minimum` items. The list is converted to a tuple."""
 
     minimum: int = 0
 

@@ -1,6 +1,6 @@
 """The table `[serial.readings]`, which sets how a serial port's readings are published.
 
-`gateway.configuration` creates these classes from the file, and the bridge uses them.
+`gateway.configuration` creates the objects from the file, and the bridge uses them.
 """
 
 import math
@@ -62,7 +62,7 @@ class QuantityRule(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class Readings(Section):
-    """Topics and payload format of a port's readings."""
+    """Settings for the topics and the payload format of a port's readings."""
 
     descriptions: ClassVar = {
         "topic": "Pattern of the topics.",
@@ -124,7 +124,7 @@ class Readings(Section):
 
     @property
     def rules(self) -> Mapping[str, QuantityRule]:
-        """The rules for the port's quantities, by the quantity's name."""
+        """The rules for the port's quantities, by name of the quantity."""
         return {rule.name: rule for rule in self.quantities}
 
 
@@ -137,7 +137,8 @@ def _refuse_unknown(key: str, found: list[str], known: tuple[str, ...]) -> None:
 def _texts_in(value: object, depth: int) -> list[str]:
     """Return all strings in a template. Numbers and Booleans are converted to strings.
 
-    Raises the error from `refusal` if a value is not allowed, or nested deeper than `depth`.
+    Raises the error from `refusal` if a value is not allowed, or if the template has more than
+    `depth` levels.
     """
     if depth == 0:
         raise refusal("a template with at most 3 tables within each other")

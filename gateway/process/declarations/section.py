@@ -1,7 +1,7 @@
 """The base class for tables of the configuration file, which are declared as dataclasses.
 
 Keys and attributes have the same names. Durations are in seconds (float, None for `"never"`), sizes
-in bytes (int), and paths are `Path`.
+are in bytes (int), and paths are `Path` objects.
 """
 
 from collections.abc import Mapping
@@ -14,19 +14,22 @@ NO_KEY = {"is_key": False}
 
 @dataclass(frozen=True, kw_only=True)
 class Section:
-    """The immutable base class of all sections of the configuration file."""
+    """The immutable base class of all sections (tables) of the configuration file."""
 
     descriptions: ClassVar[Mapping[str, str]] = {}
-    """A sentence for each key, for the JSON Schema that editors show.
+    """A description of each key in one sentence. Editors show it from the JSON Schema.
 
-    Sections in `gateway.configuration` have their sentences in its `key_descriptions.py`.
+    The sections of `gateway.configuration` are described in its `key_descriptions.py` instead.
     """
     given: frozenset[str] = field(default=frozenset(), repr=False, compare=False, metadata=NO_KEY)
-    """The keys that are set in any source. All other keys have their defaults."""
+    """The keys that are set, for example in the file. All other keys have their defaults."""
 
     @classmethod
     def completed(cls, written: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return the table in the form that is validated. A subclass can add or move keys."""
+        """Return `written`, the table in the file, completed for validation.
+
+        A subclass can add keys, or move keys to a subtable.
+        """
         return written
 
     def check(self) -> None:

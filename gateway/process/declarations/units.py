@@ -39,8 +39,8 @@ _MEANT: Final = {
     "rpm": "1/min", "bpm": "beat/min", "pcs": "count", "mbar": "hPa", "millibar": "hPa",
     "pascal": "Pa", "hertz": "Hz", "meter": "m", "metre": "m", "gram": "g", "joule": "J",
 }  # fmt: skip
-"""Registered units by their other spellings, in lower case. No spelling needs a conversion
-factor."""
+"""Other spellings of registered units, in lower case, and the units that they mean. Values need no
+conversion."""
 
 
 def unit_meant_by(unit: str) -> str | None:

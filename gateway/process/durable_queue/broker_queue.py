@@ -10,10 +10,10 @@ from gateway.process.mqtt_client.exchanges import Exchange, Exchanges
 
 
 class BrokerQueue(Generic[Queued]):
-    """In-memory state of one queue. `counters` count messages since the process started.
+    """The in-memory state of one message queue.
 
-    `waiting` is the number of messages whose exchange has not started yet. `bytes_held` is the
-    total size of all messages.
+    `waiting` is the number of messages whose delivery has not started yet. `bytes_held` is the
+    total size of all messages in the queue. `counters` count events since the process started.
     """
 
     def __init__(
@@ -22,7 +22,7 @@ class BrokerQueue(Generic[Queued]):
         self.table = table
         self.exchanges = exchanges
         self.session_key = session_key
-        """Name of the property that stores the name of our session at the broker."""
+        """Key in the table `properties` under which our session's name is stored."""
         exchanges.resume(table.in_flight())
         count, self.bytes_held = table.totals()
         self.waiting = count - len(exchanges)
@@ -38,12 +38,12 @@ class BrokerQueue(Generic[Queued]):
 
     @property
     def gone_bytes(self) -> int:
-        """Total bytes of the messages in `gone`, which are waiting to be removed from disk."""
+        """Total size in bytes of the messages in `gone`, which are not yet removed from disk."""
         return sum(each.message.bytes_count for each in self.gone)
 
     @property
     def can_start(self) -> bool:
-        """True if messages are waiting and the limit on exchanges in flight is not reached."""
+        """True if messages are waiting, and the limit on exchanges in flight allows another one."""
         return bool(self.waiting and self.exchanges.free)
 
     def settle(self, settlement: ExchangeSettlement[Queued]) -> None:
@@ -85,7 +85,7 @@ class BrokerQueue(Generic[Queued]):
     def start(self, limit: int) -> None:
         """Start exchanges for the oldest messages, at most `limit`.
 
-        The start is stored in the current transaction.
+        The packet identifiers of the exchanges are stored in the current transaction.
         """
         self.started = [self.exchanges.start(*row) for row in self.rows_to_start(limit)]
         self.table.start(self.started)
@@ -97,11 +97,14 @@ class BrokerQueue(Generic[Queued]):
         self.last_started, self.started = self._last_started_before, []
 
     def add(self, count: int, bytes_count: int) -> None:
-        """Count messages that a transaction adds. Negative arguments count removed messages."""
+        """Add `count` messages with `bytes_count` bytes to the totals of the queue.
+
+        Negative arguments subtract removed messages.
+        """
         self.waiting += count
         self.bytes_held += bytes_count
 
     def committed(self) -> None:
-        """Record that the removal of the messages in `gone` is durable."""
+        """Record that the messages in `gone` have been removed from disk durably."""
         self.bytes_held -= self.gone_bytes
         self.gone.clear()

@@ -26,17 +26,16 @@ from gateway.process.files.queue_opening import QueueNames
 NO_ROOM_SECONDS: Final = 0.5
 """Seconds between two attempts to write to a full disk."""
 REMOVAL_SECONDS_MAX: Final = 1.0
-"""Longest time in seconds that a removal, for which no client waits, is delayed to join another
-commit.
+"""Longest delay of a removal, in seconds, so that it can join another commit.
 
-One fsync for each removal would wear an SD card out.
+No client waits for a removal. One fsync for each removal would wear out an SD card.
 """
 
 Signal = TypeVar("Signal")
 
 
 class QueueCommitter(ABC, Generic[Signal]):
-    """Commits all changes to the queues in `queues`, which are stored in one database.
+    """Base class that commits all changes to the queues in `queues`, which share one database.
 
     A signal is an event on a connection, such as a received packet. Each commit is delayed by
     `commit_delay_seconds` to include more signals, unless `hurry` is called.
@@ -91,11 +90,11 @@ class QueueCommitter(ABC, Generic[Signal]):
 
     @abstractmethod
     def _committed(self) -> bool:
-        """Record that the batch is durable. Return True if another commit is now needed."""
+        """Record that the current batch is durable. Return True if another commit is needed now."""
 
     @abstractmethod
     def _send(self) -> None:
-        """Send the packets that depend on the batch. Called once the batch is durable."""
+        """Send the packets that depend on the current batch, which is now durable."""
 
     @abstractmethod
     def _report_disk(self) -> None:
@@ -107,7 +106,7 @@ class QueueCommitter(ABC, Generic[Signal]):
         self._changed.set()
 
     def wake(self) -> None:
-        """Commit soon, even if nothing has arrived."""
+        """Request a commit soon, even if no connection event has arrived."""
         self._changed.set()
 
     def hurry(self) -> None:
@@ -128,7 +127,8 @@ class QueueCommitter(ABC, Generic[Signal]):
         """Commit batches until `stop` is called.
 
         Raises:
-            QueueError: the disk failed. Nothing was acknowledged too early, so a restart is safe.
+            QueueError: if the disk failed. A restart is safe, because nothing was acknowledged too
+                early.
         """
         try:
             stopping = False
@@ -147,14 +147,14 @@ class QueueCommitter(ABC, Generic[Signal]):
         self._changed.set()
 
     async def close(self) -> None:
-        """Close the database, after any COMMIT that is still running in the worker thread."""
+        """Close the database. A COMMIT that is still running in the worker thread is completed."""
         await self.commits.close()
         self._end_removal_timer()
 
     # One batch
 
     async def _gather(self) -> None:
-        """Wait `commit_delay_seconds` for more signals, or until `hurry` is called."""
+        """Wait `commit_delay_seconds` for more connection events, or until `hurry` is called."""
         if self._commit_delay_seconds and not self.disk_full:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self._commit_delay_seconds):
@@ -197,7 +197,7 @@ class QueueCommitter(ABC, Generic[Signal]):
                 queue.undo_start()
             was_full = self.disk_full
             self._note_disk(has_room=False)
-            if was_full:  # Otherwise, without new messages, there may be room.
+            if was_full:  # Otherwise, an attempt without new messages may succeed.
                 if self._stopping:
                     return False
                 await asyncio.sleep(NO_ROOM_SECONDS)
@@ -205,7 +205,10 @@ class QueueCommitter(ABC, Generic[Signal]):
         return True
 
     def _is_due(self, *, planned: bool) -> bool:
-        """Return True if pending changes require a commit now. Removals alone can be delayed."""
+        """Return True if pending changes require a commit now. Removals alone can be delayed.
+
+        `planned` is the result of `_plan`.
+        """
         return planned or any(
             each.settlement.needs_commit or each.can_start or (each.gone and self._removals_due)
             for each in self.queues

@@ -74,7 +74,8 @@ class ExchangeSettlement(Generic[Queued]):
     ) -> list[bytes]:
         """Return the packets to send after the exchanges `started` are committed.
 
-        The packets are in the order in which they must be sent.
+        The packets are in the order in which they must be sent. `packet_of` builds the packet for
+        an exchange.
         """
         # [MQTT-4.4.0-1] unacknowledged PUBLISH and PUBREL with their packet identifiers
         again = [packet_of(each, again=True) for each in self._exchanges.take_unsent()]

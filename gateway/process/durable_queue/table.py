@@ -36,7 +36,7 @@ class QueueTable(Generic[Queued]):
     columns: ClassVar[tuple[str, ...]]
     """Columns of a message, named like the message's attributes. One of them is `retain`."""
     columns_of_batch: ClassVar[tuple[str, ...]] = ()
-    """Further columns. `insert` writes the same value into all rows of a call."""
+    """Further columns. Each call of `insert` writes the same values into all its rows."""
     bytes_of_row: ClassVar[str]
     """SQL expression for the size of a row in bytes, equal to the message's `bytes_count`."""
 
@@ -75,7 +75,7 @@ class QueueTable(Generic[Queued]):
         self.last_number += len(messages)
 
     def waiting(self, limit: int, *, after: int = 0) -> list[tuple[int, Queued]]:
-        """Return the oldest messages without an exchange, with their row numbers.
+        """Return the oldest messages whose exchange has not started, with their row numbers.
 
         Only rows with a number greater than `after` are returned, and at most `limit` rows.
         """
@@ -87,7 +87,7 @@ class QueueTable(Generic[Queued]):
         return [(number, self._message_of(row)) for number, *row in rows]
 
     def in_flight(self) -> Iterator[Exchange[Queued]]:
-        """Yield the exchanges that an earlier run started and did not complete, in row order."""
+        """Yield the exchanges that an earlier run of the program left incomplete, in row order."""
         rows = self._connection.execute(
             f"SELECT number, packet_id, released, {self._names} FROM {self._name} "
             "WHERE packet_id IS NOT NULL ORDER BY number"
@@ -114,11 +114,11 @@ class QueueTable(Generic[Queued]):
         )
 
     def begin(self) -> None:
-        """Store the last row number at the start of a transaction, for use by `roll_back`."""
+        """Save the last row number when a transaction begins. `roll_back` restores it."""
         self._last_committed = self.last_number
 
     def roll_back(self) -> None:
-        """Allow reuse of the row numbers that a rolled-back transaction had assigned."""
+        """Restore the last row number, because the transaction's new rows were rolled back."""
         self.last_number = self._last_committed
 
     def _message_of(self, row: list[Any]) -> Queued:
@@ -142,7 +142,7 @@ class TableDatabase(QueueDatabase):
         super().begin()
 
     def roll_back(self) -> None:
-        """Roll the transaction back. No change since `begin` is stored."""
+        """Roll the transaction back, to discard all changes since `begin`."""
         super().roll_back()
         for table in self.queue_tables:
             table.roll_back()

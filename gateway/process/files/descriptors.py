@@ -10,7 +10,7 @@ import resource
 from typing import Final
 
 RESERVED: Final = 512
-"""Number of descriptors reserved for other uses than client connections: the journal, tables and
+"""Number of descriptors reserved for uses other than client connections: the journal, tables and
 listeners (50), control sockets (192), and connections being refused or closed (128)."""
 
 NEEDED: Final = 64
@@ -24,7 +24,10 @@ _USED_UP: Final = frozenset({errno.EMFILE, errno.ENFILE})
 
 
 def raise_limit() -> int:
-    """Raise the soft limit on open files to the hard limit, and return the new soft limit."""
+    """Raise the soft limit on open files to the hard limit, and return the new soft limit.
+
+    The soft limit is never raised above `USED_MAX`.
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = _bounded(hard)
     if _bounded(soft) >= wanted:
@@ -56,7 +59,7 @@ def for_connections() -> int:
 
 
 def connections_within(wanted: int) -> int:
-    """Limit `wanted` to the maximum number of client connections, and return the result."""
+    """Return `wanted`, limited to the maximum number of client connections."""
     return min(wanted, for_connections())
 
 
@@ -68,8 +71,8 @@ def ran_out(error: BaseException) -> bool:
 def are_used_up() -> bool:
     """Return True if this process currently has no free file descriptor.
 
-    Some libraries report that a file cannot be opened, but not why. This function checks whether
-    missing descriptors are the reason.
+    Some libraries report that a file cannot be opened, but not why. This function shows whether a
+    lack of descriptors is the reason.
     """
     try:
         descriptor = os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC)

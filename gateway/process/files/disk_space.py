@@ -17,8 +17,8 @@ from gateway.process.files.private import open_private
 # Size to which the write-ahead log shrinks after a burst. Its blocks are allocated at startup, for
 # operations on a full disk. They are enough for a few hundred commits of acknowledgements.
 WAL_BYTES_KEPT = 8 * 1024 * 1024
-# Pages until a checkpoint: 1 MiB, written at each start (`make_wal_room`). On a small disk it is a
-# quarter of the WAL.
+# Number of pages after which SQLite makes a checkpoint: 1 MiB, which is written at each start
+# (`make_wal_room`). On a small disk it is a quarter of the WAL.
 _CHECKPOINT_PAGES_MAX = 250
 _PAGE_BYTES = 4096
 # https://www.sqlite.org/fileformat2.html#walformat

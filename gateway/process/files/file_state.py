@@ -1,4 +1,4 @@
-"""Detection of changes to files, so that a polled file is read again only after a change."""
+"""Detects changes to files, so that a polled file is read again only after a change."""
 
 import os
 from collections.abc import Iterable

@@ -31,8 +31,8 @@ def digests_in(content: bytes) -> frozenset[bytes]:
 def certificates_in(path: Path) -> frozenset[bytes]:
     """Return the SHA-256 digest of each certificate in a PEM file.
 
-    The result is empty if the file cannot be read. The error is reported where the certificates are
-    used.
+    The result is empty if the file cannot be read. This error is reported by the code that uses the
+    certificates.
     """
     try:
         with path.open("rb") as file:

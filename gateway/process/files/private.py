@@ -19,7 +19,7 @@ from gateway.process.files.disk_errors import line_of
 logger = logging.getLogger(__name__)
 
 UMASK = 0o027
-"""Creates directories with mode 0750 and files with 0640. The group may read, others nothing."""
+"""Umask for directories with mode 0750 and files with mode 0640: other users have no access."""
 
 FILE_MODE = 0o640
 
@@ -150,9 +150,9 @@ def _refuse_planted(path: Path) -> None:
 
 
 def _stat_of(path: Path) -> os.stat_result | None:
-    """Return the result of `stat` for a path, or None if the path no longer exists.
+    """Return the result of `lstat` for a path, or None if the path no longer exists.
 
-    For example, a broker removes its WAL when it stops.
+    For example, a broker that stops removes its WAL.
     """
     try:
         return path.lstat()

@@ -65,8 +65,8 @@ class QueueDatabase(ABC):
         # With this setting only a COMMIT writes, so only a COMMIT can find the disk full.
         execute("PRAGMA cache_spill=OFF")
         # The WAL of an earlier run is copied into the database file and synced, and a new WAL
-        # begins. If another program is reading the old WAL, it stays. This is harmless, because it
-        # is complete on disk (`queue_opening.py`).
+        # begins. If another program is reading the old WAL, the old WAL remains. This is harmless,
+        # because it is complete on disk (`queue_opening.py`).
         execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         found = execute("PRAGMA quick_check(1)").fetchone()
         if found != ("ok",):
@@ -125,7 +125,7 @@ class QueueDatabase(ABC):
 
 
 class CommitThread:
-    """The thread that commits a queue's transactions. Commits then do not block the event loop."""
+    """A thread that commits a queue's transactions, so that commits do not block the event loop."""
 
     def __init__(self, database: QueueDatabase, name: str) -> None:
         self._database = database
@@ -140,7 +140,7 @@ class CommitThread:
         return asyncio.get_running_loop().time() - self._began
 
     async def commit(self) -> bool:
-        """Commit the transaction in the separate thread. Return False if the disk is full."""
+        """Commit the transaction in a separate thread. Return False if the disk is full."""
         loop = asyncio.get_running_loop()
         self._began = loop.time()
         done = loop.run_in_executor(self._executor, self._database.commit)

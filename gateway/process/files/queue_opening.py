@@ -109,7 +109,7 @@ def _replace(
     fill: Callable[[Database, sqlite3.Connection | None], int],
     damage: sqlite3.Error | None,
 ) -> None:
-    """Replace a damaged or missing file with a new one, and log what was done."""
+    """Replace a damaged or missing file with a new file. The repair of a damaged file is logged."""
     count = 0
 
     def make(new: Path) -> None:

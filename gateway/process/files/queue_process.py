@@ -79,8 +79,8 @@ async def serve_queue(
         names: names for the queue in messages.
         supervision: the stop event and the callbacks of the process.
         open_database: function that opens the file. It is called in a separate thread.
-        opened_on: function that creates the object that uses the open queue.
-        serve: function that uses the queue until the process is stopped.
+        opened_on: function that takes the open database, and returns the object that uses it.
+        serve: function that runs this object until the process is stopped.
 
     Raises:
         QueueError: if the queue is in use, or cannot be opened or written. The message is one line
@@ -103,9 +103,9 @@ async def serve_queue(
 def _only_one(path: Path, names: QueueNames) -> Iterator[None]:
     """Lock the queue's directory while the context is active.
 
-    Raises QueueError if another process holds the lock.
-
     Without the lock, two processes could use each other's packet identifiers.
+
+    Raises QueueError if another process holds the lock.
     """
     with ProcessLock(path.with_name(f"{names.program}.lock")) as lock:
         try:

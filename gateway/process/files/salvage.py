@@ -15,7 +15,7 @@ PAGE_BYTES = 4_096
 """SQLite's default page size, in bytes."""
 
 DATABASE_BYTES_MAX = 1 << 40
-"""Largest plausible database size in a header. With a larger size, the header is damaged itself."""
+"""Largest plausible size of a database, in bytes. A header with a larger size is damaged."""
 
 KEY_MAX = 1 << 62
 """A key that is larger than any row number."""

@@ -113,7 +113,7 @@ def names_in(folder: Path) -> Iterator[str]:
 
 
 def oldest_in(path: Path, count: int) -> list[SegmentFile]:
-    """Return the oldest segments in a folder, at most `count`, with their sizes.
+    """Return at most `count` segments from a folder, the oldest first, with their sizes.
 
     Subfolders are not searched. Raises OSError if the folder cannot be read.
     """

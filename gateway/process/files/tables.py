@@ -1,4 +1,4 @@
-"""Imports sqlite-utils, which creates and migrates tables, without pandas and numpy.
+"""Imports sqlite-utils, the library that creates and migrates tables, but not pandas and numpy.
 
 sqlite-utils would import pandas and numpy if they are installed. The cloud jobs need both packages,
 but the gateway does not. Importing them takes half a second of CPU time and 100 MB of memory.

@@ -5,8 +5,8 @@
 
 The fields are name, role, creation date, and SHA-256 of the token. A token has 256 random bits and
 cannot be guessed, so a slow hash would not add protection, but would slow down each request
-(docs/decisions/0097-*.md). `oncegate api-token` and the broker write the file, and the page reads
-it.
+(docs/decisions/0097-*.md). `oncegate api-token` and the broker write the file, and the status page
+reads it.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ PREFIX: Final = "ogt_"
 """Prefix of every token, so that programs that search for leaked secrets recognise tokens."""
 ROLES: Final = ("viewer", "operator", "administrator")
 TOKENS_MAX: Final = 100
-"""Maximum number of tokens in a file. Each request of a program is compared with all of them."""
+"""Maximum number of tokens in a file. The token in each request is compared with all of them."""
 FILE_BYTES_MAX: Final = 65_536
 """Maximum bytes of the file: 100 lines take 16 kB."""
 FILE_MODE: Final = 0o640

@@ -1,4 +1,4 @@
-"""Formatting of tables as TOML, because Python's standard library can only read TOML."""
+"""Formats tables as TOML, because Python's standard library can only read TOML."""
 
 import json
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,8 @@
 """A gmqtt client for a persistent MQTT session. The caller stores the state of the session.
 
-By default gmqtt acknowledges, resends and reconnects by itself. This client only connects, handles
-pings and passes on received packets. The caller decides which packets are sent, and when.
+By default gmqtt acknowledges and resends messages, and reconnects, by itself. This client only
+connects, handles pings and passes on received packets. The caller decides which packets are sent,
+and when.
 """
 
 import asyncio

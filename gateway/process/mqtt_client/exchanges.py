@@ -1,12 +1,12 @@
 """The state of the exchanges in flight with one broker. This module does no I/O.
 
-::
+An exchange is the sequence of packets that delivers one message::
 
     QoS 2: start -> awaiting PUBREC -> receive_pubrec -> awaiting PUBCOMP -> receive_pubcomp -> gone
     QoS 1: start -> awaiting PUBACK -> receive_puback -> gone
 
-An exchange is the sequence of packets that delivers one message. Only this module assigns packet
-identifiers, so an identifier in use is never assigned to another message.
+Only this module assigns packet identifiers, so an identifier in use is never assigned to another
+message.
 """
 
 from collections import deque

@@ -32,9 +32,9 @@ def new_name(client_id: str) -> str:
 
 
 def is_name_of(name: str, client_id: str) -> bool:
-    """Return True if `name` is `client_id`, with or without random digits after it.
+    """Return True if `name` is a session name that was created from `client_id`.
 
-    In format version 1, names had no such digits.
+    Such a name is `client_id` with random digits after it. In format version 1, it had no digits.
     """
     suffix = name.removeprefix(client_id)
     return name.startswith(client_id) and (not suffix or _SUFFIX.fullmatch(suffix) is not None)

@@ -27,8 +27,8 @@ class Context:
     """State shared by all checks of one log.
 
     `epoch` counts breaks. A break is a place in the log where events are missing or might be
-    missing. A contradiction between two events is a violation only if no break is between them,
-    because the recorded state might have changed during a break.
+    missing. If two events contradict each other, this is a violation only if no break is between
+    them. Events that are missing at a break might explain the contradiction.
     """
 
     def __init__(self, findings: Findings, gateway: str, store: str) -> None:
@@ -81,9 +81,9 @@ class Context:
         detail: str,
         place: Place = Place(),
     ) -> None:
-        """Report a finding with its verdict, which is violation or inconclusive.
+        """Report a finding with its verdict: "violation" or "inconclusive".
 
-        `law` is the name of the check that failed.
+        `law` is the name of the check that failed, and `detail` describes the finding.
         """
         session = place.session
         self.findings.add(

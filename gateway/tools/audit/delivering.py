@@ -14,7 +14,7 @@ class DeliveryChecks:
         self.fan_out = fan_out
 
     def queued(self, event: Event) -> None:
-        """Check the event that records a message appended to a session's queue."""
+        """Check a log event: a message was appended to a session's queue."""
         context = self.context
         session = context.session_of(event)
         message, position = number_in(event, "message"), number_in(event, "position")
@@ -25,7 +25,7 @@ class DeliveryChecks:
         session.queue.append(Waiting(position, message, qos, context.sequence, context.epoch))
 
     def started(self, event: Event) -> None:
-        """Check the event that records a PUBLISH to a subscriber, from the queue or directly."""
+        """Check a log event: a PUBLISH was sent to a subscriber, from the queue or directly."""
         context = self.context
         session = context.session_of(event)
         message, position = number_in(event, "message"), number_in(event, "position")
@@ -98,7 +98,7 @@ class DeliveryChecks:
             )
 
     def resent(self, event: Event) -> None:
-        """Check the event that records that a PUBLISH or PUBREL was sent again."""
+        """Check a log event: a PUBLISH or PUBREL was sent again."""
         delivery = self._in_flight(event, "resent")
         is_pubrel = event["packet"] == "pubrel"
         if delivery is not None and delivery.is_received != is_pubrel:
@@ -106,7 +106,7 @@ class DeliveryChecks:
             self._wrong(event, "resent", delivery, f"{event['packet']} where {expected} is due")
 
     def received(self, event: Event) -> None:
-        """Check the event that records a PUBREC from the subscriber."""
+        """Check a log event: a PUBREC was received from a subscriber."""
         delivery = self._in_flight(event, "resent")
         if delivery is None:
             return
@@ -116,9 +116,9 @@ class DeliveryChecks:
         delivery.is_received = True
 
     def completed(self, event: Event) -> None:
-        """Check the event that records a PUBACK or PUBCOMP.
+        """Check a log event: a delivery was completed by PUBACK or PUBCOMP.
 
-        In the event, packet identifier 0 means that a QoS 0 message was sent from the queue.
+        If the event has packet identifier 0, a QoS 0 message was sent from the queue.
         """
         if not event["packet_id"]:
             self._completed_at_qos0(event)
@@ -147,7 +147,7 @@ class DeliveryChecks:
             self._nothing_waits(event, session, message)
 
     def dropped(self, event: Event) -> None:
-        """Check the event that records a dropped message.
+        """Check a log event: a message for a session was dropped.
 
         After this event, the session must not receive the message.
         """

@@ -1,9 +1,9 @@
-"""Checks that each matching persistent session gets exactly one queue entry for a message.
+"""Checks that each matching persistent session gets exactly one queue entry for each message.
 
-The broker records the release of a message and the resulting queue entries as consecutive events (a
-run), committed in one batch. A later queue entry is valid only in two cases. In the first case, the
-message is retained, and a session subscribes to its topic later. In the second case, a session of a
-shared subscription ends, and another session takes over its messages.
+When the broker releases a message (forwards it to subscribers), it records the release and the
+resulting queue entries as consecutive events (a run) in one batch. A later queue entry is valid
+only in two cases: a session subscribes to the topic of a retained message, or a session of a shared
+subscription ends and another session takes over its messages.
 """
 
 from dataclasses import dataclass, field
@@ -36,7 +36,8 @@ class Run:
 class Claim:
     """A suspicious queue entry for a message that was released earlier.
 
-    The entry is valid only if the message is taken over from a session that ends in the same batch.
+    The entry is valid only if its session takes over the message from another session, which ends
+    in the same batch.
     """
 
     message: int
@@ -67,7 +68,7 @@ class FanOut:
         *,
         may_be_5: bool,
     ) -> None:
-        """Start the run of events for a message that is forwarded to subscribers.
+        """Start recording the queue entries of a message that is forwarded to subscribers.
 
         `matched` is the recorded number of receivers. `topic` is None if the receivers cannot be
         determined from the topic. `may_be_5` is True if the publisher might be using MQTT 5.0.
@@ -146,9 +147,9 @@ class FanOut:
     # -- the end of a run
 
     def close(self, *, is_cut: bool = False) -> None:
-        """End the current run, and check how many queue entries it contains.
+        """End the current run (the release of a message and its queue entries), and check it.
 
-        `is_cut` is True if the log lacks the end of the run.
+        `is_cut` is True if the end of the run is missing from the log.
         """
         run = self.run
         if run is None:
@@ -171,7 +172,7 @@ class FanOut:
             self._doubt(run, entries)
 
     def _compare(self, run: Run, topic: str, *, is_cut: bool) -> None:
-        """Compare the run's queue entries with the persistent sessions subscribed to the topic."""
+        """Compare a message's queue entries with the persistent sessions that must receive it."""
         receivers = self.context.subscriptions.receivers_of(topic)
         for number, qos in receivers.granted.items():
             if qos and number not in run.entries:
@@ -186,7 +187,7 @@ class FanOut:
                 self._add("violation", run, detail, number)
 
     def _missing(self, run: Run, number: int, *, is_cut: bool) -> None:
-        """Report that the persistent session `number` has no queue entry for the run's message."""
+        """Report that the persistent session `number` has no queue entry for a message."""
         verdict: ExceptionVerdict = "inconclusive"
         if is_cut:
             detail = "it is the last in the log, and the end of its batch is missing"

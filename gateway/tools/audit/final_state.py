@@ -16,13 +16,16 @@ from gateway.tools.audit.log_check import LogCheck
 from gateway.tools.audit.session_state import Held, InFlight, SessionState, Waiting
 
 Open = dict[tuple[str, int], int]
-"""Message numbers by state. The key is "held" or "in flight" with the packet identifier, or "queue"
-with the position."""
+"""Numbers of a session's open messages. The keys are pairs: "held" or "in flight" with the packet
+identifier, or "queue" with the position."""
 
 
 @dataclass(frozen=True)
 class Database:
-    """The database to compare with the log: an open transaction, and the data directory."""
+    """The database to compare with the log.
+
+    `connection` is in a transaction, so that all queries show the same state.
+    """
 
     connection: sqlite3.Connection
     data_dir: Path
@@ -97,9 +100,9 @@ def _compare_session(context: Context, logged: SessionState, stored: Open) -> No
 
 
 def _beyond_the_log(context: Context, logged: SessionState, stored: Open) -> None:
-    """Report that the database contains messages of a session that are not open in the log.
+    """Report messages of a session that the database contains, but that are not open in the log.
 
-    All messages of the session are reported in one finding.
+    There is one finding for all these messages of the session.
     """
     (where, number), message = next(iter(stored.items()))
     is_firm = logged.epoch == context.epoch

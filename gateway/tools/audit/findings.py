@@ -45,7 +45,7 @@ class LawException:
 
 @dataclass(slots=True)
 class Counts:
-    """Counts of everything that the audit read, whether or not the checks passed."""
+    """Numbers of events, segments, messages and queue entries that the audit has read."""
 
     events: int = 0
     segments: int = 0

@@ -26,8 +26,8 @@ def load_keys(path: Path) -> dict[str, list[str]]:
     """Return the public keys of each gateway in a keys file.
 
     Raises:
-        KeysFileError: a line is invalid.
-        OSError: the file cannot be read.
+        KeysFileError: if a line is invalid, or the file is too large.
+        OSError: if the file cannot be read.
     """
     with path.open("rb") as file:
         data = file.read(KEYS_FILE_BYTES_MAX + 1)

@@ -116,9 +116,9 @@ class LogCheck:
     def doubt(self, why: str, *, also_firm: bool) -> None:
         """Report that it is unknown what happened to the open messages.
 
-        `why` gives the reason: events that are missing from the log. If `also_firm` is True, all
-        open messages are reported. Otherwise only messages from before the latest break are
-        reported.
+        `why` gives the reason, such as events that are missing from the log. If `also_firm` is
+        True, all open messages are reported. Otherwise only messages from before the latest break
+        are reported.
         """
         for session in self.context.sessions.values():
             everything: list[Held | Waiting | InFlight] = [

@@ -8,7 +8,7 @@ from gateway.tools.audit.session_state import Held, Marks
 def number_in(event: Event, name: str) -> int:
     """Return an integer field of an event. Raises ValueError if it is not a non-negative integer.
 
-    The functions that read the log check only the form of each line, not the values of its fields.
+    This check is necessary, because the values of the fields are not checked when the log is read.
     """
     value = event.get(name)
     if type(value) is not int or value < 0:
@@ -26,7 +26,7 @@ class PublishChecks:
         """Numbers of the messages received so far. Each number may occur once."""
 
     def held(self, event: Event) -> None:
-        """Check the event that records the first arrival of a QoS 2 PUBLISH."""
+        """Check a log event: a QoS 2 PUBLISH arrived for the first time."""
         context = self.context
         session = context.session_of(event)
         packet_id, message = number_in(event, "packet_id"), number_in(event, "message")
@@ -58,12 +58,12 @@ class PublishChecks:
             )
 
     def duplicate(self, event: Event) -> None:
-        """Check the event that records a suppressed repeat of a QoS 2 PUBLISH."""
+        """Check a log event: a QoS 2 PUBLISH was suppressed, because it was a repeat."""
         self.context.counts.duplicates_suppressed += 1
         self._held_of(event, "duplicate")
 
     def released(self, event: Event) -> None:
-        """Check the event that records the release of a message by a PUBREL.
+        """Check a log event: a PUBREL released a message.
 
         A released message is forwarded to the subscribers.
         """
@@ -83,7 +83,7 @@ class PublishChecks:
         )
 
     def abandoned(self, event: Event) -> None:
-        """Check the event that records that a message was discarded after `await_rel_timeout`."""
+        """Check a log event: a message was discarded after `await_rel_timeout`."""
         self.context.counts.abandoned += 1
         if self._held_of(event, "released_once") is not None:
             del self.context.session_of(event).held[number_in(event, "packet_id")]
@@ -112,9 +112,9 @@ class PublishChecks:
         return None
 
     def published(self, event: Event) -> None:
-        """Check the event that records a message forwarded without waiting for a PUBREL.
+        """Check a log event: a message was forwarded without waiting for a PUBREL.
 
-        These messages have QoS 0 or 1, come from a clean session, or are wills.
+        Such a message has QoS 0 or 1, comes from a clean session, or is a will.
         """
         context = self.context
         message, number = number_in(event, "message"), number_in(event, "session")

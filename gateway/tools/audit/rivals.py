@@ -24,7 +24,7 @@ def rejected_rivals(found: dict[str, str], vouching: SignatureTrust) -> dict[str
     The result maps the file name of each rejected segment to the reason.
 
     Args:
-        found: the folder of each segment, by the segment's file name.
+        found: the segments to compare. Maps each segment's file name to its folder.
         vouching: decides which keys are trusted. A segment that is signed with an untrusted key
             proves nothing.
     """

@@ -128,7 +128,7 @@ class Audit:
             )
 
     def _journal(self, data_dir: Path, directories: list[Path], walk: Walk) -> int:
-        """Check the batches that no segment contains yet.
+        """Check the batches of the journal that no segment contains yet.
 
         Return the sequence number after the last event in the journal.
         """
@@ -189,7 +189,7 @@ class Audit:
 
 
 def _exported_until(files: list[JournalFile], walk: Walk) -> int:
-    """Return the first sequence number of the newest journal batch that a segment might contain.
+    """Find the newest journal batch that a segment might contain. Return its first sequence number.
 
     A segment might contain a batch if a segment from the same broker run has been read. Return 0 if
     there is no such batch.

@@ -1,4 +1,4 @@
-"""Finds the segments of a log in one or more directories. Yields each segment once, in order."""
+"""Finds the segments of a log in one or more directories, and loads them in order."""
 
 import os
 from collections.abc import Iterator
@@ -13,9 +13,9 @@ SUFFIX = ".jsonl.zst"
 
 
 def segments_below(directories: list[Path]) -> tuple[dict[str, str], list[Path]]:
-    """Return two values: the folder of each segment by file name, and a list of invalid files.
+    """Return a mapping from segment file names to folders, and a list of misnamed files.
 
-    An invalid file has the suffix of a segment, but not a segment's name. The directories are
+    A misnamed file has the suffix of a segment, but not a segment's name. The directories are
     searched recursively, in the given order. A missing directory counts as empty. The result needs
     little memory even for a year of segments, because each folder's path is stored only once.
     """
@@ -35,7 +35,7 @@ def segments_below(directories: list[Path]) -> tuple[dict[str, str], list[Path]]
 
 
 def in_order(found: dict[str, str]) -> Iterator[tuple[SegmentName, Path]]:
-    """Yield the segments, ordered by gateway and then by number."""
+    """Yield the segments in `found` with their paths, ordered by gateway and then by number."""
     # A gateway's names have the same prefix, so they are adjacent.
     for _, texts in groupby(sorted(found), _gateway_of):
         for text in sorted(texts, key=_number_of):
@@ -53,7 +53,7 @@ def _number_of(text: str) -> int:
 
 
 def stretch_of(name: SegmentName, path: Path) -> Stretch:
-    """Load a segment, and return its events.
+    """Load a segment, and return its events and header fields.
 
     Raises `DamagedSegment` if the segment is invalid, and `OSError` if it cannot be read.
     """

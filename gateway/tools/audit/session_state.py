@@ -1,6 +1,6 @@
 """The messages that are open at one point in the log, by session: held, queued or in flight.
 
-The gateway had all these messages on disk at that point, so the audit needs memory only for them.
+The audit keeps only these messages in memory. At that point, the gateway had all of them on disk.
 `epoch` is the number of breaks before an event. A break is a place where events are missing. The
 state might have changed during a break, so events before the latest break prove nothing by
 themselves.

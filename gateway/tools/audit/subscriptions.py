@@ -38,7 +38,7 @@ def group_of(topic_filter: str) -> tuple[str, str]:
 
 
 class Subscriptions:
-    """All recorded subscriptions, with a search for the sessions that match a topic."""
+    """All recorded subscriptions, to find the sessions that receive a message."""
 
     def __init__(self) -> None:
         self._sessions: dict[str, dict[int, int]] = {}

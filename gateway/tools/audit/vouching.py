@@ -11,7 +11,10 @@ from gateway.uploader.segments.names import SegmentName
 
 
 class SignatureTrust:
-    """Checks the signatures of each gateway's segments, in the order of segment numbers."""
+    """The keys that are trusted to sign each gateway's segments.
+
+    The segments of a gateway must be checked in the order of their numbers.
+    """
 
     def __init__(self, pinned: Mapping[str, Iterable[str]]) -> None:
         """Store the public keys of each gateway from the file given with `--keys`.

@@ -1,7 +1,7 @@
 """Reads a gateway's log in order, runs the checks on each event, and finds gaps in the log.
 
-The check `log` reports each part of the log that is missing or cannot be used. In this case, the
-verdict of the audit is not `ok`.
+The check `log` reports each part of the log that is missing or cannot be used. If there is such a
+part, the verdict of the audit is not `ok`.
 """
 
 from collections.abc import Sequence
@@ -92,7 +92,7 @@ class Walk:
         check.take(events, stretch.first_sequence + skipped, stretch.name)
 
     def end(self) -> LogCheck | None:
-        """Finish the walk.
+        """Finish reading the log.
 
         Return the checks of the latest database, or None if no events were read.
         """

@@ -41,8 +41,8 @@ def write_archive(output: BinaryIO, manifest: Manifest, content_of: Content) -> 
         content_of: function that returns a member's bytes in slices.
 
     Raises:
-        BackupRefused: a file no longer has the contents that the manifest describes.
-        OSError: a file cannot be read, or the archive cannot be written.
+        BackupRefused: if a file no longer has the contents that the manifest describes.
+        OSError: if a file cannot be read, or the archive cannot be written.
     """
     text = manifest.text().encode()
     with gzip.GzipFile(

@@ -35,7 +35,7 @@ def is_data(path: str) -> bool:
 
 
 def is_top_of_data(name: str) -> bool:
-    """Return True if the file or folder `name` in the data directory belongs to the data."""
+    """Return True if a file or folder directly in the data directory belongs to the data."""
     return name in _FOLDERS or name in _FILES or name.startswith(PREFIXES_OF_OURS)
 
 

@@ -46,7 +46,7 @@ def missing_accounts(user: str, group: str) -> Iterator[str]:
 def folder_of(base: Path, path: str, owner: Owner = (-1, -1)) -> Iterator[tuple[int, str]]:
     """Open the folder that contains `path` below `base`. Missing folders are created.
 
-    Yields the folder's descriptor, and the name of the file in it.
+    Yields the folder's descriptor, and the name of the file in it. `owner` owns created folders.
 
     Raises:
         OSError: if a folder cannot be opened or created, or is a link owned by another user.

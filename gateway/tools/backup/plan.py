@@ -1,4 +1,4 @@
-"""Comparison of a backup with this machine: which files a restore would write, and where."""
+"""Compares a backup with this machine: which files a restore would write, and where."""
 
 import hashlib
 from collections.abc import Collection, Iterator
@@ -16,10 +16,7 @@ State = Literal["new", "same", "replaces"]
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The configuration file and the data directory on this machine.
-
-    A restore writes to both places.
-    """
+    """The configuration file and the data directory on this machine, to which a restore writes."""
 
     configuration: Path
     """The path of the configuration file."""

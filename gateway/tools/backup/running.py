@@ -20,7 +20,7 @@ _LOCKS: Final = {
 
 
 class StillRunning(Exception):
-    """Raised if a program of the gateway is still using the data directory.
+    """Error raised if a program of the gateway is still using the data directory.
 
     The message names the program and explains how to stop it.
     """

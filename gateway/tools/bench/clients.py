@@ -34,7 +34,7 @@ class Clients:
         self._scenario = scenario
         ca = scenario.authorities
         self._tls = None if ca is None else ssl.create_default_context(cafile=ca)
-        # Concurrent runs, and remains of earlier ones, must not interfere.
+        # A unique name, so that concurrent runs and sessions of earlier runs do not interfere.
         self._run = f"{os.getpid():x}-{time.time_ns() & 0xFFFFFFFF:08x}"
         self.publishers = [self._publisher(number) for number in range(scenario.publishers)]
         # One matrix per publisher for all comparisons.

@@ -30,8 +30,7 @@ SESSION_EXPIRY_SECONDS: Final = 3_600
 
 
 NOT_NOW: Final = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
-"""Exceptions of a non-blocking socket that has no data or no room. TLS raises exceptions of its
-own."""
+"""Exceptions of a non-blocking socket, without or with TLS, that has no data or no room."""
 
 
 REASON_CODES: Final = {
@@ -52,7 +51,7 @@ RETURN_CODES: Final = {
 
 
 class BenchFailed(Exception):
-    """Raised if the run cannot continue.
+    """Error raised if the run cannot continue.
 
     The message states what the broker did, and what it was expected to do.
     """

@@ -5,7 +5,7 @@ All messages of a scenario have the same length and only differ in a few columns
     fixed header | topic name string | packet identifier u16 (QoS 1, 2) | 0x00 (5.0) | payload
     payload:  publisher u16 | sequence u64 | filler
 
-(Integers are big-endian.) A burst is made from a template. Slice assignments fill the columns of
+(Integers are big-endian.) A burst is created from a template. Slice assignments fill the columns of
 the packet identifier and of the sequence number, within a few nanoseconds per message. A received
 burst is correct if it equals a matrix that is filled with the expected values. The comparison takes
 a single memcmp.
@@ -55,7 +55,7 @@ def payload_of(publisher: int, sequence: int, payload_bytes: int) -> bytes:
 
 
 class Frames:
-    """The frames of one publisher's messages, in bursts of at most `rows` messages."""
+    """The PUBLISH packets of one publisher, created in bursts of at most `rows` messages."""
 
     def __init__(
         self, *, topic: str, publisher: int, payload_bytes: int, qos: int, version: int, rows: int

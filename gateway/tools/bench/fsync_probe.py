@@ -1,4 +1,4 @@
-"""Measurement of a disk's fsync time, with the access pattern of SQLite's write-ahead log.
+"""Measures a disk's fsync time, with the access pattern of SQLite's write-ahead log.
 
 A commit appends frames of one page each to the log and calls fdatasync. When the log is full,
 writing continues at its start, so most commits do not change the file's size or metadata. The

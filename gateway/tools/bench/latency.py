@@ -23,12 +23,12 @@ and from then on only every second new sample is stored. All parts of the run ke
 PERCENTILES: Final = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999}
 
 CURVE_SHARES: Final = [1 - 10 ** (-tenth / 10) for tenth in range(41)]
-"""Shares of the samples in the latency curve: from 0 to 0.9999, with ten steps for each further
-nine."""
+"""Shares of the samples in the latency curve: from 0 to 0.9999, with ten steps for each additional
+nine (0.9, 0.99, 0.999, 0.9999)."""
 
 
 class Plan:
-    """Schedule of one publisher: one message is due every `interval_seconds`."""
+    """The schedule of one publisher: one message is due every `interval_seconds`."""
 
     def __init__(self, *, start_seconds: float, interval_seconds: float) -> None:
         self._start_seconds = start_seconds
@@ -55,7 +55,7 @@ class Departures:
         self._seconds = array("d", bytes(8 * (self._mask + 1)))
 
     def leave(self, sequence: int, count: int, seconds: float) -> None:
-        """Record that `count` messages, beginning with `sequence`, were sent at `seconds`."""
+        """Record that `count` messages starting at `sequence` were sent at the time `seconds`."""
         if self.plan is not None:
             return
         for index in self._timed(sequence, count):

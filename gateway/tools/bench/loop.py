@@ -1,4 +1,4 @@
-"""The event loop. In each round, it calls epoll, reads the readable sockets, and sends messages.
+"""The event loop of the load generator, which waits for sockets, reads from them, and publishes.
 
 Sockets are read one after another into a shared buffer. Until the next message is due, the loop
 sleeps in select(2), whose timeout has a resolution of microseconds. The timeout of epoll only has a
@@ -32,7 +32,7 @@ _PR_SET_TIMERSLACK: Final = 29
 
 
 class Loop:
-    """Event loop for all clients of a run.
+    """The event loop for all clients of a run.
 
     Create the loop before the clients connect, so that the loop's file descriptor is low. select(2)
     does not accept high descriptors.

@@ -1,4 +1,4 @@
-"""Chart of a run as SVG: messages/s over time, and latencies by percentile.
+"""Draws a chart of a run as SVG: messages/s over time, and latencies by percentile.
 
 The chart is drawn without a plotting library, so that the load generator does not need one on a
 Raspberry Pi.

@@ -1,4 +1,4 @@
-"""Publisher: sends bursts of messages, and completes their exchanges.
+"""A publisher, which sends bursts of messages and completes their exchanges.
 
 Acknowledgements arrive in the order of the PUBLISH packets [MQTT-4.6.0-2] [MQTT-4.6.0-3]. The bytes
 of consecutive acknowledgements are therefore known in advance, and one memcmp verifies them. The
@@ -146,7 +146,7 @@ class Publisher(Client):
     def completed(self) -> int:
         """The number of messages whose exchange is complete.
 
-        At QoS 0, it is the number of sent messages.
+        At QoS 0, this is the number of sent messages.
         """
         return self._ended.done if self.qos else self.sent
 
@@ -199,7 +199,7 @@ class Publisher(Client):
         return True
 
     def _room(self) -> int:
-        """Return the number of messages that the window and the other limits currently allow."""
+        """Return how many more messages may be sent now, within the window and the other limits."""
         room = self.sent_max - self.sent
         if self.qos:
             room = min(room, self.window - (self.sent - self.completed))

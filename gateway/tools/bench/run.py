@@ -1,4 +1,4 @@
-"""Execution of a scenario: warm-up, measurement, and waiting for the remaining messages.
+"""Runs a scenario: warm-up, measurement, and waiting for the remaining messages.
 
 `run(scenario)` returns a Result. It raises BenchFailed if the broker violates the protocol, and
 OSError if the broker cannot be reached. In every case the connections are closed, and persistent
@@ -25,8 +25,8 @@ STALL_SECONDS: Final = 2.0
 publishers can continue."""
 
 TIMELINE_MAX: Final = 2_000
-"""Maximum number of points in the timeline. A longer run only stores every second point, every
-fourth, and so on."""
+"""Maximum number of points in the timeline. A longer run stores only every second point, then every
+fourth point, and so on."""
 
 WITHOUT_END: Final = 1 << 62
 

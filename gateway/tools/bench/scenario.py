@@ -1,4 +1,4 @@
-"""Scenario of a load generator run: who publishes to whom, how much and how fast."""
+"""The scenario of a load generator run: its clients, and how much and how fast they publish."""
 
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -14,8 +14,8 @@ is used twice at the same time."""
 
 OUTSTANDING_BYTES: Final = 512 * 1024
 """Maximum bytes in transit to one subscriber at QoS 0 without a rate, because QoS 0 has no flow
-control. Brokers buffer more for a slow reader (1 MiB here), and one turn of the loop needs less at
-two million messages per second."""
+control. Brokers buffer more for a slow reader (Oncegate 1 MiB), and one iteration of the event loop
+needs less at two million messages per second."""
 
 OUTSTANDING_BYTES_ALL: Final = 8 * 1024 * 1024
 """Maximum bytes in transit to all subscribers together, so that the run does not only measure the
@@ -43,7 +43,7 @@ TIMED_PER_SECOND: Final = 20_000
 
 
 class ScenarioMistake(ValueError):
-    """Raised for a scenario that cannot be run.
+    """Error raised for a scenario that cannot be run.
 
     The message states the rejected value and the allowed values.
     """

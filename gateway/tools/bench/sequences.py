@@ -1,4 +1,4 @@
-"""Detection of lost, duplicate and reordered messages from one publisher at one subscriber.
+"""Detects lost, duplicate and reordered messages from one publisher at one subscriber.
 
 Messages that arrive in order are only counted. Other messages are examined one by one. A gap in the
 sequence numbers is stored as a range. Messages that fill the gap later count as late. Messages that

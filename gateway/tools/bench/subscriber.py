@@ -1,4 +1,4 @@
-"""Subscriber: verifies, counts and acknowledges every received message, in bursts.
+"""A subscriber, which verifies, counts and acknowledges every received message, in bursts.
 
 A read usually returns packets of the same length and type: PUBLISH, or PUBREL at QoS 2. The
 received bytes are treated as a matrix with one packet per row. One slice with a stride finds the
@@ -41,7 +41,7 @@ class Source:
 
 
 class Subscriber(Client):
-    """Receives messages from several publishers.
+    """Receives messages from one or more publishers.
 
     `sources` contains the state of each publisher. The key is the publisher's index.
     """

@@ -1,1 +1,1 @@
-"""Export of the broker's journal to sealed segment files in log/sealed."""
+"""Exports the broker's journal to sealed segment files in log/sealed."""

@@ -1,9 +1,10 @@
 """The exporter writes all events of the journal to sealed segment files, in order.
 
 It calls `on_sealed` when a segment is durable. From then on, the events of this segment may be
-removed from the journal. All events of a segment have the same boot, store and clock quality, and
-consecutive sequence numbers. At startup and after any failure, the unfinished segment is discarded,
-and the journal is read again from the end of the last sealed segment.
+removed from the journal. All events of a segment have the same boot (run of the broker), store
+(database) and clock quality, and consecutive sequence numbers. At startup and after any failure,
+the unfinished segment is discarded, and the journal is read again from the end of the last sealed
+segment.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ logger = logging.getLogger(__name__)
 class Exporter:
     """Exports the journal of one data directory.
 
-    Start it with `run`. The public attributes are read for the status report.
+    `run` starts the export. The status report uses the public attributes.
     """
 
     def __init__(
@@ -112,7 +113,7 @@ class Exporter:
                 moved = await self._step()
             except OSError as problem:
                 self._begin_again(problem)
-                # Immediately: on a disk that other programs fill, freed space is soon gone.
+                # Retry immediately, before other programs use the space that was freed.
                 if not (is_full(problem) and self._reserve.give()):
                     await happened_within(stop, backoff.next_seconds())
                 continue
@@ -174,7 +175,7 @@ class Exporter:
             blobs = self._pages.headers_after(max(0, sequence))
             for blob in blobs:
                 if blob.boot in self._boots:
-                    # Only a limited number of boots is stored: those before a known one were
+                    # Only the newest boots are stored. All boots before a known boot were
                     # exported.
                     unknown.clear()
                 else:

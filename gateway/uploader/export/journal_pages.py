@@ -80,7 +80,7 @@ class JournalPages:
         return header if header.last_sequence > sequence else None
 
     def _batch_of(self, blob: bytes, sequence: int) -> JournalBatch | None:
-        """Return the decoded batch, or None if the batch is skipped.
+        """Decode a batch. Return None if the batch is skipped.
 
         A batch is skipped if it is damaged or has no events after ``sequence``.
         """

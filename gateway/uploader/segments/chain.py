@@ -42,7 +42,7 @@ _VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """Properties of a sealed segment that the next segment needs."""
+    """The properties of a sealed segment that are needed to continue the chain."""
 
     gateway: str
     boot: str
@@ -54,8 +54,8 @@ class Head:
 class Chain:
     """The state of the chain of segments.
 
-    It contains the properties of the newest segments (the newest last), and the boots whose events
-    have been exported.
+    It contains the properties of the newest segments (the newest last), and the boots (runs of the
+    broker) whose events have been exported.
     """
 
     def __init__(self, log_dir: Path, gateway: str) -> None:
@@ -119,12 +119,12 @@ class Chain:
         self._save()
 
     def _own(self, directory: str) -> Iterator[SegmentName]:
-        """Yield the segments of this gateway in a folder, the newest first."""
+        """Yield this gateway's segments in a folder of the log, the newest first."""
         names = each_segment_in(self._log_dir / directory, newest_first=True)
         return (name for name in names if name.gateway == self._gateway)
 
     def _not_before_head(self, directory: str) -> list[SegmentName]:
-        """Return the segments in a folder that are not older than the head of the chain.
+        """Return a folder's segments that are not older than the head (the chain's newest segment).
 
         If the head is unknown, return the newest segments in the folder.
         """
@@ -143,8 +143,8 @@ class Chain:
         try:
             load_segment(path)
         except FileNotFoundError:
-            # A complete segment was moved to log/sent, and may be removed by now; a damaged one to
-            # log/damaged.
+            # A complete segment was moved to log/sent, and may have been removed since. A damaged
+            # segment was moved to log/damaged.
             is_sent = path_of(self._log_dir / "sent", name).exists()
             return is_sent or not is_set_aside(self._log_dir, name)
         except UnknownVersion:
@@ -169,7 +169,7 @@ class Chain:
         return False
 
     def _take(self, name: SegmentName) -> None:
-        """Update the state from the name of a sealed segment's file."""
+        """Add a segment found on disk to the chain, or correct the SHA-256 of the chain's head."""
         head = self.head
         if head is None or head.gateway != self._gateway or name.segment > head.segment:
             self._add(name)

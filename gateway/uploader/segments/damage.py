@@ -1,8 +1,8 @@
 """Unreadable files in log/damaged, where an operator can examine them.
 
 A segment stays in log/damaged until it is readable again, and is then uploaded. It is not uploaded
-if its events were exported again in the meantime. The number of all other files (journal blobs,
-chain states, and segments that were exported again) is limited.
+if its events were exported again in the meantime. The number of all other files (batches of the
+journal, versions of log/chain.json, and segments that were exported again) is limited.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def exported_again(log_dir: Path, names: Sequence[SegmentName]) -> set[SegmentNa
     """Return the damaged segments in `names` whose events were exported again.
 
     The events of a damaged segment were exported again if log/sealed or log/sent contains a new
-    segment with the same number, which does not begin later. If the new segment is shorter, the
-    next segments contain the other events.
+    segment with the same number that begins with the same event or an earlier event. If the new
+    segment is shorter, the next segments contain the remaining events.
     """
     wanted = {(name.gateway, name.segment) for name in names}
     folders = {

@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 class NewerFormat(OSError):
-    """Raised if a newer version of Oncegate wrote the file.
+    """Error raised for a file that a newer version of Oncegate wrote.
 
     The message names both versions and the fix.
     """

@@ -34,7 +34,7 @@ _SIGNATURE = re.compile(r"[0-9a-f]{128}", re.ASCII)
 
 
 class BadSignature(ValueError):
-    """Raised if the signature in a footer is not valid for its segment.
+    """Error raised if the signature in a footer is not valid for its segment.
 
     The message states the reason.
     """

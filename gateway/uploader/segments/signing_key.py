@@ -46,7 +46,7 @@ class SigningKey:
         """All public keys that this device has had, the newest last. Empty before `load`."""
 
     def load(self) -> Signer:
-        """Return the stored key, or create and store a new one.
+        """Return a signer with the stored key, or with a new key if no valid key is stored.
 
         Raises:
             OSError: if the stored key cannot be read at the moment, or a new key cannot be stored.
@@ -73,7 +73,7 @@ class SigningKey:
         return signer
 
     def _kept(self) -> Signer | None:
-        """Return the stored key, or None if no valid key is stored. A damaged file is renamed."""
+        """Load the stored key, or return None if no valid key is stored. Rename a damaged file."""
         try:
             text = _text_of(self._path)
         except FileNotFoundError:

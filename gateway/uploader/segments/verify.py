@@ -1,4 +1,4 @@
-"""Verification of a sealed segment: name, checksums, header, footer and every sequence number.
+"""Verifies a sealed segment: name, checksums, header, footer and every sequence number.
 
 A signature in the footer is verified too. The caller decides which key is expected, and whether a
 signature is required.
@@ -29,14 +29,14 @@ _WINDOW_LOG_MAX = 27
 
 
 class DamagedSegment(ValueError):
-    """Raised if a segment file is invalid, for example because its contents do not match its name.
+    """Error raised if a segment file is invalid, for example if it does not match its name.
 
     The message gives the reason.
     """
 
 
 class UnknownVersion(DamagedSegment):
-    """Raised if a file has the right checksum, but was written in a newer version of the format."""
+    """Error raised for a file with the right checksum, but in a newer version of the format."""
 
 
 @dataclass(frozen=True, slots=True)

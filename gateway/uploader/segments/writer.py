@@ -67,9 +67,9 @@ class SegmentHeader:
 
 
 class SegmentWriter:
-    """Appends lines of consecutive events to a segment, and seals and signs it.
+    """Appends lines of consecutive events to a segment, and then signs and seals the segment.
 
-    The segment is not signed if there is no signer.
+    Without `signer`, the segment is not signed.
     """
 
     def __init__(
@@ -96,9 +96,9 @@ class SegmentWriter:
         return self.first_sequence + self.count
 
     def room(self, segment_bytes_max: int) -> int:
-        """Return the number of bytes that are free for lines.
+        """Return how many bytes of lines still fit into the segment before its footer.
 
-        Space for the footer is not included.
+        `segment_bytes_max` is the maximum size of the whole segment.
         """
         return segment_bytes_max - FOOTER_BYTES_MAX - self._bytes
 
@@ -124,8 +124,8 @@ class SegmentWriter:
             last_sequence=self.next_sequence - 1,
             sha256=self._file_sha256.hexdigest(),
         )
-        # Only the new name must be durable: if a power cut restores the old one, the next start
-        # empties log/open anyway.
+        # Only the new name must be durable. If a power cut restores the old name, the next start
+        # deletes the file in log/open anyway.
         path = make_path(sealed_dir, name)
         self._path.rename(path)
         fsync_folder(path.parent)

@@ -1,4 +1,4 @@
-"""Upload of segments from log/sealed to the configured target.
+"""Uploads segments from log/sealed to the configured target.
 
 Uploaded segments move to log/sent.
 """

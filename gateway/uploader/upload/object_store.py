@@ -1,4 +1,4 @@
-"""Upload to a bucket or container (S3, GCS, Azure, HTTP PUT), with the library obstore.
+"""Uploads to a bucket or container (S3, GCS, Azure, HTTP PUT), with the library obstore.
 
 Credentials come from environment variables (AWS_*, GOOGLE_*, AZURE_*). They are never stored or
 passed on. A segment is uploaded by one PUT request, so it is either complete or missing at the
@@ -44,8 +44,8 @@ class ObjectStoreTarget:
         self._store = _store_of(url, checksum_header=checksum_header)
 
     async def put(self, name: str, data: bytes) -> None:
-        # Not obstore's own coroutines: threads of their runtime may still use Python while the
-        # interpreter ends, and abort it (seen in every sixth process that ended after a request).
+        # obstore's own coroutines are not used. Threads of their runtime may still use Python while
+        # the interpreter exits, and abort it (seen in every sixth process after a request).
         await in_daemon_thread(partial(self._put, name, data))
 
     def _put(self, name: str, data: bytes) -> None:
@@ -63,8 +63,8 @@ class ObjectStoreTarget:
             size = self._size(name)
         except _Failures as problem:
             raise _target_error(problem) from problem
-        # A device that may write but not read (a good rule for a device) cannot check: then the
-        # success of the PUT must be sufficient.
+        # A device that may write but not read (which is good practice) cannot check the size. Then
+        # the success of the PUT must be sufficient.
         if size is not None and size != len(data):
             raise TargetError(
                 f"{name} has {size} bytes at the target, {len(data)} were sent", "size"

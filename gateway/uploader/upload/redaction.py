@@ -1,4 +1,4 @@
-"""Removal of secrets from URLs and error messages."""
+"""Removes secrets from URLs and error messages."""
 
 from __future__ import annotations
 

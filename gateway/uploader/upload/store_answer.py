@@ -1,4 +1,4 @@
-"""Parsing of an object store's error response: status, code and message.
+"""Parses an object store's error response: status, code and message.
 
 obstore puts the response at the end of a long string, after two copies of the URL. Stores respond
 in XML (S3, Google, Azure) or JSON, and proxies in HTML. Some responses have an empty body.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class TargetError(Exception):
-    """Raised if the target did not accept a segment.
+    """Error raised if the target did not accept a segment.
 
     The message is a sentence without secrets. `kind` names the cause. Repeated failures with the
     same cause are logged only once.

@@ -19,8 +19,8 @@ from gateway.uploader.upload.redaction import shown_target
 from gateway.uploader.upload.target_error import TargetError
 
 MARKER_NAME = ".oncegate-target"
-"""Name of a file with which an operator marks a directory as the intended target, whatever disk it
-is on."""
+"""Name of a file with which an operator marks a directory as the intended target, even if it is on
+the gateway's own disk."""
 
 
 class Target(Protocol):

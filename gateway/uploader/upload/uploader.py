@@ -59,7 +59,7 @@ NAMES_SHOWN = 3
 
 
 class Uploader:
-    """Uploads the segments of a data directory to their target. Start it with `run`."""
+    """Uploads the segments of a data directory to their target. `run` starts the upload."""
 
     def __init__(self, settings: SessionLogSettings) -> None:
         self._settings = settings
@@ -119,7 +119,7 @@ class Uploader:
                 logger.info("segments wait in log/sealed for the next start")
 
     async def _count(self) -> None:
-        """Count the segments in all folders, in a thread, when the uploader starts."""
+        """Count the segments in all folders in a separate thread, when the uploader starts."""
         for folder in (self._sealed, self._sent, self._damaged):
             # If the folder cannot be listed now, the first pass reports it.
             with suppress(OSError):
@@ -148,7 +148,7 @@ class Uploader:
                 if stop.is_set():
                     return True
                 await self._upload(name)
-            # After all others: reading a bad block may take a card half a minute.
+            # Damaged segments come last, because a card may take half a minute for a bad block.
             if time.monotonic() >= self._damaged_due:
                 await self._try_damaged_again(stop)
             for subfolder in subfolders_in(self._sealed_dir)[:-1]:
@@ -222,8 +222,8 @@ class Uploader:
         """Upload the readable segments in log/damaged. Can raise `TargetError` or `OSError`."""
         log_dir = self._settings.log_dir
         names = list(islice(segments_set_aside(log_dir), DAMAGED_TRIED_MAX))
-        # Once for all segments, in a thread: while a target is unreachable thousands of files
-        # accumulate.
+        # One call in a thread for all segments: thousands of files accumulate while the target is
+        # unreachable.
         twice = await asyncio.to_thread(exported_again, log_dir, names) if names else set()
         for name in names:
             if stop.is_set():

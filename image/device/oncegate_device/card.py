@@ -17,8 +17,8 @@ from oncegate_device.updates import Record, State, Update, line_of
 LINES_MAX = 64
 """Largest number of lines shown from the provisioning report. Further mistakes are omitted."""
 REPORT_BYTES_MAX = 256 << 10
-"""Bytes read of the provisioning report. gateway.toml has at most 64 KiB, but a line about a
-mistake is longer than the mistake."""
+"""Bytes read from the provisioning report, at most. gateway.toml has at most 64 KiB, but a line
+about a mistake is longer than the mistake."""
 DATA_PARTITION = "dev/disk/by-partuuid/4f6e6365-04"
 
 
@@ -100,7 +100,7 @@ def status(places: Places) -> str:
 
 
 def sentences_of(record: Record, start: Start) -> list[str]:
-    """Return sentences about the last update, the next step, and problems with the record."""
+    """Return sentences about the last update, the next step, and problems with `record`."""
     words = words_of(record.last, start)
     return [f"{each}." for each in (*words, record.note) if each]
 
@@ -196,7 +196,7 @@ def network_change_of(places: Places) -> dict[str, object]:
 
     If the change is on trial, `until_s` is the time at which it is undone, in seconds since the
     start of the kernel. Otherwise, `until_s` is None. The result is empty if there was no change,
-    or if the file is damaged.
+    or if its record is damaged.
     """
     try:
         with places.network_change.open("rb") as file:

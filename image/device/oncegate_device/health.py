@@ -87,7 +87,7 @@ def _broker_hands_over_once(configuration: Configuration) -> None:
 
 
 class _Client:
-    """An MQTT connection to the broker, which sends packets and waits for packets one by one.
+    """An MQTT client that sends packets to the broker and waits for packets one by one.
 
     It sends QoS 2 acknowledgements automatically.
     """

@@ -66,7 +66,8 @@ def go_back(places: Places, *, writable: Writable = remounted) -> str:
     version that is running now.
 
     Raises:
-        RefusedError: if the other slot has no version that could read the data.
+        RefusedError: if another update is under way, or if the other slot has no version that can
+            read the data.
         FailedError: if rauc failed.
     """
     start = start_of(places)
@@ -80,7 +81,10 @@ def go_back(places: Places, *, writable: Writable = remounted) -> str:
 
 
 class _Installation:
-    """One installation of an update. The attribute `record` always equals the record on disk."""
+    """One installation of an update, or one return to the version in the other slot.
+
+    The attribute `record` always equals the record of updates on disk.
+    """
 
     def __init__(self, start: Start, places: Places) -> None:
         self.start = start
@@ -190,9 +194,9 @@ def _address_of(source: str) -> str:
 
 @contextlib.contextmanager
 def _alone(places: Places) -> Iterator[None]:
-    """Hold the lock for updates within the block.
+    """Hold the lock for updates while the `with` block runs.
 
-    The signals for Ctrl-C and for a closed terminal are ignored within the block. Raises
+    During this time, the signals for Ctrl-C and for a closed terminal are ignored. Raises
     RefusedError if another update is running.
     """
     places.run.mkdir(exist_ok=True)

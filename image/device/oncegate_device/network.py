@@ -25,10 +25,10 @@ from oncegate_device.report import is_applied, write_digest, write_record, write
 from oncegate_device.start import start_of
 
 TRIAL_SECONDS = 300.0
-"""Time in which a change has to be kept. A person needs a minute to find the page at a new address,
+"""Time in which a change must be kept. A person needs a minute to find the page at a new address,
 and a Raspberry Pi Zero half a minute to join a wireless network."""
 APPLY_SECONDS_MAX = 60.0
-"""Time that systemd may take to apply settings: it starts one small program."""
+"""Timeout for systemctl. To apply settings, systemd only starts one small program."""
 APPLY, KEEP_UNIT = "device-network-apply.service", "device-network-keep.service"
 TIMER, WIFI_UNIT = "oncegate-network.timer", "wpa_supplicant@wlan0.service"
 
@@ -39,7 +39,7 @@ Systemctl = Callable[..., None]
 
 
 class ChangeError(Exception):
-    """Raised if a change cannot be tried. The message gives the reason and the fix."""
+    """Raised if a network change is refused. The message gives the reason and the fix."""
 
 
 def systemctl(*arguments: str) -> None:
@@ -51,7 +51,7 @@ def begin(change: NetworkChange, places: Places, run: Systemctl = systemctl) -> 
     """Apply a change and begin its trial.
 
     Raises:
-        ChangeError: if the change cannot be tried. In this case nothing has changed.
+        ChangeError: if the change is refused. In this case, nothing was changed.
     """
     device = places.device
     if places.network_before.exists():
@@ -111,7 +111,7 @@ def restore(places: Places, reason: str) -> bool:
 
 
 def expire(places: Places, run: Systemctl = systemctl) -> None:
-    """Undo the change on trial if its time is over."""
+    """Undo the change on trial if its trial period has ended."""
     until_s = card.network_change_of(places).get("until_s")
     now_s = time.clock_gettime(time.CLOCK_BOOTTIME)
     if not isinstance(until_s, float) or now_s >= until_s or until_s > now_s + TRIAL_SECONDS:
@@ -161,7 +161,7 @@ def _store_before(places: Places) -> None:
 
 
 def _write_gateway_toml(places: Places, old: dict[str, object], new: dict[str, object]) -> str:
-    """Write the new settings to gateway.toml. Return a note for the record if this fails.
+    """Write the new settings to gateway.toml. Return a note if this fails, otherwise "".
 
     If the old file was recorded as applied, the new file is recorded as applied too, so that the
     next start does not apply it again.

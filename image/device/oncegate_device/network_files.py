@@ -12,14 +12,14 @@ from typing import Protocol
 from oncegate_device.places import write
 
 DEFAULT_NAME = "oncegate"
-"""The host name of a card that was given none, as in /etc/hostname."""
+"""The host name of a card without a configured name, the same as in /etc/hostname."""
 HOSTNAME = "hostname"
 WIFI = "wpa_supplicant/wpa_supplicant-wlan0.conf"
 ETHERNET = "network/wired.network"
-"""systemd-networkd reads a copy, /run/systemd/network/10-wired.network. Without it Ethernet uses
-DHCP (image/overlay/etc/systemd/network)."""
+"""The file with a fixed address. systemd-networkd reads a copy, /run/systemd/network/
+10-wired.network. Without it, Ethernet uses DHCP (image/overlay/etc/systemd/network)."""
 FILES = {HOSTNAME: 0o644, WIFI: 0o600, ETHERNET: 0o644}
-"""The files below /var/lib/device with their modes."""
+"""The files below /var/lib/device with their permissions."""
 PSK_ROUNDS = 4096
 """Number of PBKDF2 rounds for a WPA2 key (IEEE 802.11, annex J.4)."""
 
@@ -54,7 +54,7 @@ class Wired(Protocol):
 
 
 def write_hostname(hostname: str, device: Path) -> None:
-    """Write the host name."""
+    """Write the host name to its file below the folder `device`."""
     write(device / HOSTNAME, f"{hostname}\n", FILES[HOSTNAME])
 
 

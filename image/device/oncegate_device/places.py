@@ -114,7 +114,7 @@ def sync_folder(folder: Path) -> None:
 
 @contextlib.contextmanager
 def remounted(place: Path) -> Iterator[None]:
-    """Remount the file system at `place` as writable. After the block, make it read-only again."""
+    """Remount a file system as writable. After the `with` block, make it read-only again."""
     subprocess.run(["mount", "-o", "remount,rw", str(place)], check=True)
     try:
         yield

@@ -13,7 +13,7 @@ from oncegate_device.start import STORE_FORMAT, VERSION
 from oncegate_device.updates import line_of
 
 INFO_SECONDS_MAX = 120
-"""Timeout for rauc to download and verify the signature of a bundle over a slow connection."""
+"""Timeout for rauc to read a bundle's signature over a slow connection, and to verify it."""
 OUTPUT_BYTES_KEPT = 8192
 """Number of bytes kept from the end of rauc's output, where the reason for a failure is."""
 
@@ -81,9 +81,9 @@ def install(source: str, progress: Callable[[int], None]) -> tuple[int, str]:
 
 
 def mark_active(bootname: str) -> subprocess.CompletedProcess[str]:
-    """Select a slot for the next start. U-Boot counts its boot attempts.
+    """Select the slot `bootname` (`A` or `B`) for the next start.
 
-    This is the same as after an update.
+    As after an update, U-Boot counts the boot attempts of the slot.
 
     Raises:
         OSError: if rauc cannot be started.
@@ -122,7 +122,7 @@ def _progress() -> list[str]:
 def _shown(command: list[str], progress: Callable[[int], None]) -> tuple[int, str]:
     """Run a command and show its output, including a progress bar.
 
-    `progress` is called with each new percentage. Returns the exit status and the end of the
+    `progress` is called with each new percentage. Return the exit status and the end of the
     output.
     """
     ours, theirs = os.openpty() if sys.stdout.isatty() else os.pipe()

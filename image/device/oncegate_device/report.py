@@ -16,12 +16,15 @@ RECORD, DIGEST = "provisioning.json", "gateway.toml.sha256"
 
 
 def write_report(lines: list[str], places: Places) -> None:
-    """Write the report to the boot partition, which must be writable."""
+    """Write the lines of the report to the boot partition, which must be mounted writable."""
     (places.boot / REPORT).write_text("\r\n".join(lines) + "\r\n", encoding="utf-8")
 
 
 def write_record(lines: list[str], places: Places, *, is_taken: bool) -> None:
-    """Write the record of the report, which the card's status and the web page show."""
+    """Record the lines of the report, for the card's status and the web page.
+
+    `is_taken` is True if gateway.toml was applied.
+    """
     record = json.dumps({"taken": is_taken, "lines": lines}, indent=1) + "\n"
     write(places.device / RECORD, record, 0o644)
 

@@ -16,7 +16,7 @@ from oncegate_device.places import Places, write
 from oncegate_device.start import start_of
 
 REQUEST_BYTES_MAX = 8 << 10
-"""Bytes of a request, at most: a change of the network has less than 1,000."""
+"""Maximum size of a request in bytes. A change of the network settings has less than 1,000."""
 CHANGE, KEEP, UNDO = "change_network", "keep_network", "undo_network"
 
 
@@ -40,7 +40,7 @@ def carry_out(places: Places, run: network.Systemctl = network.systemctl) -> Non
 
 
 def _refuse(reason: str, places: Places) -> None:
-    """Show on the web page why a change was not tried."""
+    """Show on the web page why a change was refused. If another change is on trial, only log it."""
     print(f"Not changed: {reason}", file=sys.stderr)
     if not places.network_before.exists():
         record = {"state": "refused", "sentence": f"Nothing was changed. {reason}", "until_s": None}

@@ -44,7 +44,7 @@ def store(wanted: Wanted, places: Places, own: Own) -> None:
 def stored_environment_of(configuration: Path) -> dict[str, str]:
     """Return the stored environment variables of the uploader.
 
-    `configuration` is the folder that contains their file.
+    `configuration` is the folder that contains the file upload.env.
     """
     with contextlib.suppress(FileNotFoundError):
         lines = (configuration / "upload.env").read_text().splitlines()

@@ -8,7 +8,7 @@ from oncegate_device.places import Places
 
 RELEASE = "usr/lib/oncegate-release"
 RELEASE_BYTES_MAX = 4096
-"""Bytes read of the release file. It has two short lines, written by image/hooks/install."""
+"""Bytes read from the release file, at most. image/hooks/install writes two short lines."""
 VERSION = r"[0-9A-Za-z][0-9A-Za-z.+:~-]{0,63}"
 """Regular expression for a Debian version that is short enough for a line on the web page."""
 KEPT_TRIES = "9"
@@ -26,7 +26,7 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """The time of a record in milliseconds since 1970, and the state of the clock at that time.
+    """A point in time in milliseconds since 1970, and the state of the clock at that time.
 
     `clock` is `synchronised` or `unsynchronised`.
     """
@@ -70,7 +70,7 @@ def start_of(places: Places) -> Start:
 def moment_of(places: Places) -> Moment:
     """Return the current time, the state of the clock, and the kernel's id of this boot."""
     boot_id = (places.root / "proc/sys/kernel/random/boot_id").read_text().strip()
-    # systemd-timesyncd creates this file when it has reached a time server during this start.
+    # systemd-timesyncd creates this file when it has reached a time server since the boot.
     synchronised = (places.root / "run/systemd/timesync/synchronized").exists()
     clock = "synchronised" if synchronised else "unsynchronised"
     return Moment(time.time_ns() // 1_000_000, clock, boot_id)

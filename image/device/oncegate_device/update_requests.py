@@ -1,4 +1,4 @@
-"""Checks and carries out the requests for updates that the broker writes.
+"""Checks and carries out update requests, which the broker writes to files.
 
 `check` runs without Linux capabilities. It reads a request in the same way as the module
 `requests`, and writes a valid request to a file owned by root. `carry_out` runs as root, and reads
@@ -22,7 +22,7 @@ UNIT = "device-update.service"
 
 
 def check(places: Places, run: Systemctl = systemctl) -> None:
-    """Check a request to install an update or to go back, and start the systemd unit for it."""
+    """Check a request to install an update or to go back. Start the unit that carries it out."""
     asked: dict[str, str] = {}
     if take(places.requests / BACK) is not None:
         asked = {"do": BACK}

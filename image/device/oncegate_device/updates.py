@@ -62,7 +62,7 @@ class Update:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """The record: the release in each slot, and the last update.
+    """The record of updates: the release in each slot, and the last update.
 
     `note` describes a problem with the record itself.
     """
@@ -146,7 +146,7 @@ def unhealthy(record: Record, now: Moment, start: Start, detail: str) -> Record:
 
 
 def load(places: Places) -> Record:
-    """Load the record. If the file is missing, the record is empty.
+    """Load the record of updates. If the file is missing, return an empty record.
 
     If the file is damaged, the record is empty except for a note about the damage.
     """
@@ -166,7 +166,7 @@ def load(places: Places) -> Record:
 
 
 def save(record: Record, places: Places) -> None:
-    """Write the record to its file, atomically and durably."""
+    """Write the record of updates to its file, atomically and durably."""
     write(places.updates, json.dumps(asdict(record), indent=1) + "\n", 0o644)
 
 
@@ -214,7 +214,7 @@ def _at(update: Update, now: Moment) -> Update:
 
 
 def _record_in(value: object) -> Record:
-    """Convert a record from JSON values.
+    """Create a record from JSON values.
 
     Raises ValueError, TypeError or KeyError if the record is not valid.
     """

@@ -81,7 +81,7 @@ class Country:
 
 
 class Section(BaseModel):
-    """Base class of the file's sections. It rejects unknown keys and converts no values."""
+    """Base class of the provisioning file's sections. Unknown keys and wrong types are rejected."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -137,7 +137,7 @@ class User(Section):
 
 
 class DeviceFile(Section):
-    """The sections of the file that are not part of the gateway's configuration."""
+    """The sections of the provisioning file that are not part of the gateway's configuration."""
 
     device: Device = Device()
     wifi: Wifi | None = None
@@ -213,7 +213,7 @@ def _notes_about_wifi(wifi: Wifi | None, written: Any) -> tuple[str, ...]:
 def checked_device_file(tables: dict[str, Any], name: str) -> tuple[DeviceFile, list[str]]:
     """Validate the sections that are not part of the gateway's configuration.
 
-    Returns the sections, and one line for each mistake. If there is a mistake, all sections are
+    Return the sections, and one line for each mistake. If there is a mistake, all sections are
     empty.
     """
     try:
@@ -273,7 +273,7 @@ def _problems_of_owned(tables: dict[str, Any], name: str) -> list[str]:
 
 
 def _line_of(details: Any, name: str) -> str:
-    """Return a line that describes a validation error. It never shows a secret."""
+    """Return a line that describes a validation error. The line never contains a secret."""
     section, *rest = details["loc"]
     place = f"[[{section}]]" if section == "users" else f"[{section}]"
     keys = [part for part in rest if isinstance(part, str) and part != "[key]"]

@@ -22,7 +22,7 @@ _SECRETS = {"wifi": ("password",), "users": ("password",), "upload_environment":
 
 
 def without_secrets(text: str) -> str:
-    """Return the text of the file with each secret replaced by an empty string.
+    """Return the text of a provisioning file with each secret replaced by an empty string.
 
     Comments and everything else are kept. If a secret is not on a line of its own (in an inline
     table or a multi-line string), the whole file is rewritten without its comments.

@@ -1,9 +1,9 @@
 """Loading and checking of a TLS listener's certificate files, and its TLS context.
 
 To load a certificate, this module performs a TLS handshake with itself in memory. A successful
-handshake proves that certificate and key work, and reveals the certificate's fields. Loading
-ignores the certificate's dates, because a machine without a battery-backed clock can have the wrong
-time at startup. The caller checks the dates.
+handshake proves that the certificate and its key work, and reveals the certificate's fields.
+Loading ignores the certificate's dates, because a machine without a battery-backed clock can have
+the wrong time at startup. The caller checks the dates.
 """
 
 import datetime
@@ -25,14 +25,14 @@ All ciphers of TLS 1.3 have both.
 """
 
 FILE_BYTES_MAX: Final = 1 << 20
-"""Size of each file, at most.
+"""Size of each certificate file, at most.
 
 A revocation list of this size contains 25,000 certificates and takes about 50 ms to parse. A
-certificate chain has a few kilobytes.
+certificate chain takes a few kilobytes.
 """
 
 WARNING_DAYS: Final = 30
-"""Days before expiry from which a warning is shown.
+"""Days before a certificate expires at which a warning first appears.
 
 certbot renews 30 days before expiry, so a certificate with less time left was not renewed.
 """
@@ -51,7 +51,7 @@ _MODES: Final = {
 
 
 class CertificateError(AccessFileError):
-    """Error raised if a certificate cannot be used, naming the file, the problem and the fix."""
+    """Error raised if a certificate cannot be used. The message names file, problem and fix."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,12 +61,12 @@ class TlsFiles:
     certificate: Path
     key: Path
     ca: Path | None = None
-    """File with the authorities that sign client certificates."""
+    """File with the certificates of the authorities that sign client certificates."""
     crl: Path | None = None
     client_certificates: str = "none"
-    """`none`, `optional` or `required`."""
+    """Requirement for client certificates: `none`, `optional` or `required`."""
     username: str = "common_name"
-    """The field of a client's certificate that contains the user name: see `access.peer_names`."""
+    """The field of a client's certificate that contains the user name (see peer_names.py)."""
     min_version: str = "1.2"
     alpn: str = "mqtt"
 
@@ -85,7 +85,7 @@ class Loaded:
     context: ssl.SSLContext
     subject: str
     not_before: float
-    """Seconds since 1970, like `not_after`."""
+    """Start of the certificate's validity, in seconds since 1970. `not_after` is the end."""
     not_after: float
     revoked: frozenset[Issued]
     """Client certificates in the revocation list."""
@@ -153,7 +153,7 @@ def _context_of(files: TlsFiles) -> ssl.SSLContext:
     context.minimum_version = _VERSIONS[files.min_version]
     context.set_ciphers(CIPHERS)
     context.options |= ssl.OP_NO_COMPRESSION | ssl.OP_NO_RENEGOTIATION
-    # All ciphers are good, so a client without AES hardware may choose its fastest cipher.
+    # All allowed ciphers are secure, so a client without AES hardware may choose its fastest one.
     context.options &= ~ssl.OP_CIPHER_SERVER_PREFERENCE
     context.set_alpn_protocols([files.alpn])
     try:

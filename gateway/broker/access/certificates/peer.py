@@ -1,7 +1,7 @@
 """Details of a client's certificate.
 
-They are stored while the client is connected. If the certificate expires or is revoked, the client
-is disconnected.
+The broker stores these details while the client is connected. If the certificate expires or is
+revoked, the broker disconnects the client.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ class Peer(NamedTuple):
 
     issued: Issued
     anchor: bytes | None
-    """SHA-256 of the authority at the end of the certificate chain.
+    """SHA-256 digest of the last certificate in the verified chain, which is the authority's.
 
     None if the handshake resumed an earlier TLS session.
     """

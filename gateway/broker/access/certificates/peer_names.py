@@ -9,10 +9,10 @@ USERNAME_BYTES_MAX: Final = 1_024
 """Bytes of a user name, at most: the same limit as in the password file."""
 
 NO_NAME: Final = "none"
-"""Value of the setting `username` if certificates open connections but contain no user name."""
+"""Value of the setting `username` for listeners that take no user name from certificates."""
 
 ALTERNATIVES: Final = {"dns_name": "DNS", "email": "email"}
-"""Values of the setting `username` other than `common_name`, by their names in Python's `ssl`."""
+"""Other values of the setting `username`, each with the name of the field in Python's `ssl`."""
 
 
 class NoUser(Exception):

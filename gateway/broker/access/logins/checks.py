@@ -19,25 +19,25 @@ from gateway.broker.core.effects import AuthenticationAnswer
 from gateway.broker.wire.codes import BAD_USER_NAME_OR_PASSWORD
 
 PASSWORD_CHECKS_MAX = 2
-"""Concurrent password checks, each in a process of its own.
+"""Concurrent password checks, at most. Each check runs in its own process.
 
 A check uses one core and tens of MiB of memory. docs/services.md states the memory of an idle
 process.
 """
 
 PROOFS_MAX = 1
-"""Concurrent checks of SCRAM proofs, which take microseconds on the event loop's thread."""
+"""Concurrent checks of SCRAM proofs, at most. Each takes microseconds in the event loop."""
 
 Result = TypeVar("Result")
 Parameters = ParamSpec("Parameters")
 
 
 class Checks:
-    """Runs the checks of passwords and tokens, and decides which waiting login is checked next."""
+    """Scheduler that checks passwords and tokens, and decides which queued login is next."""
 
     def __init__(self, guesses: Guesses) -> None:
         self.guesses = guesses
-        """Failed logins, which delay later logins of all kinds."""
+        """Record of wrong guesses. They delay later logins by password, token or SCRAM proof."""
         self.proofs = Turns(guesses, PROOFS_MAX)
         self._turns = Turns(guesses, PASSWORD_CHECKS_MAX)
         self._workers = PasswordWorkers()
@@ -128,7 +128,7 @@ class Checks:
             self.guesses.failed(place, login.password, now)
 
     def close(self) -> None:
-        """Stop the worker processes, and do not start further checks of credentials."""
+        """Stop the worker processes. No further check of credentials is started."""
         self._turns.stop()
         self.proofs.stop()
         self._workers.close()

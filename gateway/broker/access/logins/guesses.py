@@ -6,8 +6,8 @@ outdated password, the failure is not counted as a new guess from the origin. Co
 minute.
 
 A pair with a recent successful login is *known*. Guesses by other pairs do not delay a known pair,
-so a stranger cannot lock a user out. All functions take the time as an argument, in seconds of a
-monotonic clock.
+so a stranger cannot lock a user out. Functions that need the time take it as an argument, in
+seconds on a monotonic clock.
 """
 
 import hashlib
@@ -15,40 +15,41 @@ import secrets
 from collections import OrderedDict
 
 FREE_FAILURES = 5
-"""Failures without a delay: a person mistypes, or a device does not have its new password yet."""
+"""Failures that cause no delay. People mistype, and a device may still have an old password."""
 
 DELAY_SECONDS_FIRST = 0.25
 """Delay after the first failure beyond FREE_FAILURES. Each further failure doubles the delay."""
 
 ORIGIN_DELAY_SECONDS_MAX = 4.0
-"""Longest delay between two checks for an origin or a pair: about 20,000 guesses a day.
+"""Longest delay between two checks for one origin, or for one pair of origin and user.
 
-A correct login of another user at the same address still succeeds within `connect_timeout`, 10 s.
+It allows about 20,000 guesses a day. A correct login of another user at the same address still
+succeeds within `connect_timeout`, 10 s.
 """
 
 USER_DELAY_SECONDS_MAX = 2.0
-"""Longest delay of a correct login from an unknown address because of other addresses' guesses.
+"""Longest delay that guesses from other addresses cause for a user at a new address.
 
 The delay begins when more than FREE_FAILURES addresses have guessed the user's password.
 """
 
 HALF_LIFE_SECONDS = 60.0
-"""Seconds after which a failure counts half."""
+"""Time in which a failure count falls to half, in seconds."""
 
 REMEMBERED_MAX = 4_096
-"""Entries of each table, at most, each about 200 bytes.
+"""Entries of each failure table, at most. An entry takes about 200 bytes.
 
 The entry with the oldest failure is dropped first.
 """
 
 KNOWN_MAX = 4_096
-"""Known pairs, at most, each about 100 bytes.
+"""Known pairs of origin and user, at most. A pair takes about 100 bytes.
 
-The least recently successful pair is dropped first.
+The pair whose last successful login is the oldest is dropped first.
 """
 
 FAILURES_OF_KNOWN_MAX = 5
-"""Failures since the last success after which a pair is no longer known."""
+"""Failures since its last success after which a known pair of origin and user is forgotten."""
 
 
 class Failed:
@@ -120,7 +121,7 @@ def _decayed(entry: Failed, now: float) -> float:
 
 
 class Place:
-    """The keys of a login in the tables of failures by origin, by user, and by both together.
+    """Keys of one login in the three failure tables: its origin, its user, and the pair of both.
 
     Each key is a digest of fixed length, because names can be 64 KiB long.
     """
@@ -142,7 +143,7 @@ class Guesses:
         self._users = Failures(USER_DELAY_SECONDS_MAX)
         self._pairs = Failures(ORIGIN_DELAY_SECONDS_MAX)
         self._known: OrderedDict[bytes, int] = OrderedDict()
-        """Number of failures of each known pair since its last success."""
+        """Number of failures of each known pair of origin and user since its last success."""
 
     @property
     def tables(self) -> tuple[Failures, Failures, Failures]:
@@ -158,7 +159,7 @@ class Guesses:
         )
 
     def failed(self, place: Place, password: bytes | None, now: float) -> None:
-        """Record a failed login.
+        """Record a failed login of the user and origin in `place`.
 
         Repeated failures with the same password, by the same user from the same origin, count as
         one guess from this origin.

@@ -8,7 +8,7 @@ LOOPBACK = "loopback"
 LOCAL = "local"
 
 IPV6_PREFIX = 64
-"""Bits of an IPv6 address that count. A person with one address of a /64 can use all of them."""
+"""Leading bits of an IPv6 address that identify its owner, who can use the whole /64 network."""
 
 
 def _is_wanted() -> bool:
@@ -28,7 +28,7 @@ class Login:
     address: str = ""
     """`192.0.2.7:40000`, `[2001:db8::1]:40000`, or the name of a Unix socket's peer."""
     certificate: str | None = None
-    """The user that a client certificate has already authenticated."""
+    """The user that a client certificate has already authenticated, if any."""
     is_wanted: Callable[[], bool] = field(default=_is_wanted, repr=False, compare=False)
     """Function that returns True while the client still waits for the result."""
 

@@ -35,7 +35,7 @@ class Proven(AuthenticationAnswer):
             0, None, username, lifetime_seconds=lifetime_seconds, groups=frozenset(groups)
         )
         self.source = source
-        """The source's key in `[access]`."""
+        """Name of the user source: its key in the configuration section `[access]`."""
         self.entry = entry
         """The data that authenticates the user.
 

@@ -45,7 +45,7 @@ class Ticket:
 
     @property
     def is_wanted(self) -> bool:
-        """True if the client is still waiting for this login."""
+        """True if the client is still waiting for the result of this login."""
         return not self.begins.done() and self.login.is_wanted()
 
     def free_at(self) -> float:
@@ -85,11 +85,11 @@ class Queue:
 
 
 class Turns:
-    """The queue of logins. At most `places` logins are processed concurrently."""
+    """Queue of logins, of which at most `places` are processed concurrently."""
 
     def __init__(self, guesses: Guesses, places: int) -> None:
         self.delayed = 0
-        """Number of logins since the start that were delayed because of earlier wrong guesses."""
+        """Number of logins since the broker's start that were delayed by earlier wrong guesses."""
         self.waiting = 0
         self._guesses = guesses
         self._places = places
@@ -98,7 +98,7 @@ class Turns:
         self._timer: asyncio.TimerHandle | None = None
 
     async def begin(self, login: Login) -> None:
-        """Wait until a login may be processed. Call `end` when the processing is complete.
+        """Wait until a login may be processed. The caller must call `end` after processing it.
 
         Raises:
             Busy: too many logins are queued.
@@ -122,7 +122,7 @@ class Turns:
             del ticket  # its exception refers to this frame, which is a reference cycle
 
     def end(self, login: Login) -> None:
-        """Record that a login has been processed, so that the next login may begin."""
+        """Record that a login has been processed. The next login may then begin."""
         origin = login.origin
         self._running[origin] -= 1
         if not self._running[origin]:

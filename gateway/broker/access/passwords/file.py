@@ -69,7 +69,7 @@ class PasswordFile:
         self.usual_scram_iterations = max(
             iterations, key=iterations.__getitem__, default=scram_keys.ITERATIONS_DEFAULT
         )
-        """The iteration count that most users with SCRAM keys have."""
+        """The most common iteration count of the SCRAM keys in this file."""
         decoy_hash()  # compute and cache it now, before the first client needs it
 
     @classmethod
@@ -115,7 +115,7 @@ class PasswordFile:
         return self._entries != other._entries
 
     def revoked_since(self, before: "PasswordFile") -> frozenset[str]:
-        """Return the users whose passwords in the earlier file `before` are no longer valid.
+        """Return the users of the earlier file `before` whose passwords are no longer valid.
 
         These users have been removed, or have a new password.
         """

@@ -3,8 +3,8 @@
     $6$salt$hash              a single SHA-512 of the password and the salt
     $7$iterations$salt$hash   PBKDF2 with HMAC-SHA-512
 
-Salt and hash are base64. Our password file keeps an imported hash unchanged until the user gets a
-new password. An attacker who steals a `$6$` hash, or a `$7$` hash with the default of 101
+Salt and hash are base64. Oncegate's password file keeps an imported hash until the user gets a new
+password. An attacker who steals a `$6$` hash, or a `$7$` hash with the default of 101
 iterations, can try passwords thousands of times faster than with an Argon2 hash.
 """
 
@@ -23,7 +23,7 @@ ITERATIONS_MAX = 400_000
 """
 
 SALT_BYTES_MAX = 256
-"""Bytes of a salt, at most. Mosquitto writes 12, later versions 64."""
+"""Bytes of a salt, at most. Mosquitto writes 12; newer versions write 64."""
 
 HASH_BYTES = hashlib.sha512().digest_size
 

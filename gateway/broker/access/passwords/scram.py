@@ -35,12 +35,12 @@ METHOD = "SCRAM-SHA-256"
 MESSAGE_BYTES_MAX = 8_192
 """Bytes of a message from the client, at most.
 
-The longest user name (1,024 bytes), with every byte escaped, fits twice (as user and authzid), with
-a nonce.
+This is enough for a nonce and for the longest user name (1,024 bytes) with every byte escaped,
+twice: as user and as authzid.
 """
 
 CLIENT_NONCE_CHARACTERS_MAX = 512
-"""Characters of the client's nonce, at most. The server's message repeats it.
+"""Characters of the client's nonce, at most, because the server's message repeats the nonce.
 
 Clients send 18 to 64 characters.
 """

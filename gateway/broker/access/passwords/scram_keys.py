@@ -27,7 +27,7 @@ ITERATIONS_DEFAULT = 15_000
 ITERATIONS_MAX = 600_000
 
 SALT_BYTES = 16
-"""Bytes of the salts that we create, including the salts for unknown users."""
+"""Bytes of a new salt, and of the invented salt for an unknown user."""
 SALT_BYTES_MIN = 8
 SALT_BYTES_MAX = 64
 EMPTY_CHECKED_MAX = 10_000
@@ -37,7 +37,7 @@ KEY_BYTES = hashlib.sha256().digest_size
 
 
 class ScramKeysError(ValueError):
-    """Error raised if a string is not a SCRAM-SHA-256 entry. The message states the reason."""
+    """Error raised if a SCRAM-SHA-256 entry is invalid. The message states the reason."""
 
 
 @dataclass(frozen=True, slots=True)

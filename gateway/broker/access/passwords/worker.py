@@ -6,9 +6,10 @@ big-endian)::
     request   size u32 | a pickle of (hashes, password), `size` bytes long
     answer    one byte per hash: 1 if the password matches, else 0; 0 if the password is empty
 
-The worker opens no files or connections. Its environment contains only PYTHONPATH, if this variable
-is set. It unpickles only data from the broker that started it. Its responses are not pickles. The
-worker exits when standard input closes, so it never outlives the broker.
+The worker opens no files or connections. Its environment contains only MALLOC_MMAP_THRESHOLD_, and
+PYTHONPATH if this variable is set. It unpickles only data from the broker that started it. Its
+responses are not pickles. The worker exits when standard input closes, so it never outlives the
+broker.
 """
 
 import os
@@ -27,17 +28,20 @@ from gateway.process.scheduling import take_usual_turns, yield_to_others
 SIZE: Final = struct.Struct(">I")
 
 NICENESS: Final = 5
-"""Nice value of a worker, so that connected clients have priority.
+"""Nice value of a worker, which gives connected clients priority over logins.
 
-Logins must still succeed within `connect_timeout` on a busy machine: at 10, workers got a hundredth
-of the CPU.
+On a busy machine, logins must still succeed within `connect_timeout`. With a nice value of 10,
+workers got only a hundredth of the CPU.
 """
 
 LOW_PRIORITY: Final = "low-priority"
-"""Argument for a process that uses only CPU time that no other process needs."""
+"""Command line argument of a worker that uses only CPU time that no other process needs."""
 
 OUT_OF_MEMORY_SCORE: Final = 500
-"""If memory runs out, the kernel kills a worker, which is restarted, before the broker."""
+"""Out-of-memory score of a worker.
+
+If memory runs out, the kernel kills a worker instead of the broker. Killed workers are restarted.
+"""
 
 
 class PasswordHash(Protocol):

@@ -47,33 +47,33 @@ When a machine boots, other programs start at this time and would starve a low-p
 """
 
 IDLE_SECONDS_MAX: Final = 60.0
-"""Seconds without a check after which a worker is stopped, because each one takes 10 MB of memory.
+"""Seconds without a check after which a worker is stopped to free its memory, about 10 MB.
 
-The next login also takes the time that a new worker needs to start, 0.2 s on amd64.
+The next login then waits until a new worker has started, which takes 0.2 s on amd64.
 """
 
 ATTEMPTS_MAX: Final = 2
-"""Workers that are tried for one password, since the first may have been killed by accident."""
+"""Workers that are tried for one check, at most: the first may have been killed by accident."""
 
 # -P: ignore a directory called `gateway` in the caller's working directory.
 COMMAND: Final = (sys.executable, "-P", "-m", "gateway.broker.access.passwords.worker")
 
 LARGE_BLOCK_BYTES: Final = 8 << 20
-"""Size from which freed memory is returned to the system, such as the 19 MiB of a check.
+"""Smallest memory block that a worker returns to the system when it frees the block.
 
-Otherwise glibc keeps the largest block (mallopt(3)).
+Without this limit, glibc would keep the 19 MiB block of a check (mallopt(3)).
 """
 
 ENVIRONMENT: Final = {"MALLOC_MMAP_THRESHOLD_": str(LARGE_BLOCK_BYTES)} | {
     name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ
 }
-"""Environment of a worker: only the path of Python's modules."""
+"""Environment of a worker: glibc's threshold for large blocks, and PYTHONPATH if it is set."""
 
 
 class WorkerFailed(Exception):
     """Error raised if a password could not be checked.
 
-    The worker process did not start, or has exited.
+    No worker process could be started, or the workers exited or did not respond.
     """
 
 
@@ -90,14 +90,14 @@ class PasswordWorkers:
 
     def __init__(self) -> None:
         self.failed = 0
-        """Number of workers since the start that exited or did not respond."""
+        """Number of workers since the broker's start that exited or did not respond."""
         self._busy_until = float("-inf")
-        """Time of the event loop's clock until which workers run with normal priority."""
+        """Time on the event loop's clock until which workers run with normal priority."""
         self._idle: list[_Worker] = []
         self._all: set[_Worker] = set()
 
     def prepare(self) -> None:
-        """Start a worker now, so that the first login does not wait until a worker has started.
+        """Start a worker now, so that the first login does not wait for a worker to start.
 
         Workers run with normal priority for START_SECONDS. If no process can be started, the first
         login tries again.
@@ -192,10 +192,10 @@ class PasswordWorkers:
         return worker
 
     async def _asked(self, worker: "_Worker", request: bytes, count: int) -> bytes | None:
-        """Send a request to a worker and return the response. Return None if the worker exited.
+        """Send a request to a worker and return the response, or None if the worker exited.
 
-        A worker that does not respond is removed from the pool. `count` is the number of hashes in
-        the request.
+        A worker that does not respond is killed and removed from the pool. `count` is the number of
+        hashes in the request.
         """
         answer = None
         try:
@@ -211,7 +211,7 @@ class PasswordWorkers:
         return answer
 
     def _rest(self, worker: "_Worker") -> None:
-        """Make a worker available for the next check, and stop it if there is none for a while."""
+        """Make a worker available for the next check, and stop it if it is idle for too long."""
         loop = asyncio.get_running_loop()
         worker.idle_timer = loop.call_later(IDLE_SECONDS_MAX, self._stop_idle, worker)
         self._idle.append(worker)
@@ -270,7 +270,7 @@ class _Worker:
         return answer
 
     def cancel_timer(self) -> None:
-        """Keep the worker, which is no longer idle."""
+        """Cancel the timer that would stop the worker, because the worker is no longer idle."""
         if self.idle_timer is not None:
             self.idle_timer.cancel()
             self.idle_timer = None

@@ -16,18 +16,18 @@ from gateway.broker.access.rules.line import quoted
 
 NAME: Final = "the default rules"
 SENSORS: Final = "sensors/#"
-"""Topics of readings (docs/formats/readings.md). Only the bridge publishes to them."""
+"""Topics of sensor readings (docs/formats/readings.md). Only the bridge publishes to them."""
 COMMANDS: Final = "commands/+/+"
 """Topics of commands for boards. Only the bridge subscribes to them.
 
 Without a rules file no user may publish commands.
 """
 ANSWERS: Final = "answers/#"
-"""Topics of the results of commands, published by the bridge."""
+"""Topics on which the bridge publishes the results of commands."""
 PAGE_LISTENER: Final = "@page"
 """Listener name for messages that operators publish on the page; no real listener can have it."""
 HEALTH: Final = "oncegate-health/+"
-"""Topics of the SD card's health check, which sends messages to itself as the bridge's user."""
+"""Topics on which the SD card's health check, as the bridge's user, sends messages to itself."""
 
 
 def default_rules(

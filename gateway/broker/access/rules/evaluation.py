@@ -31,9 +31,9 @@ from gateway.broker.core.sessions.subscription import names_group, split_shared
 
 # Not Final, because tests reduce it.
 SHARED_PATTERNS_MAX: int = 200_000
-"""Patterns in trees shared by clients, at most: about 100 MB.
+"""Patterns in the cached trees that clients share, at most: they take about 100 MB.
 
-Beyond this, trees are built again.
+If the limit is exceeded, the cache is cleared, and trees are built again when they are needed.
 """
 
 _PUBLISH: Final = [[publish_kind(qos, retain) for retain in (False, True)] for qos in range(3)]
@@ -42,7 +42,7 @@ _SUBSCRIBE: Final = [subscribe_kind(qos) for qos in range(3)]
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A decision about an action. `rule` is the rule that decided, or None if no rule matched."""
+    """Decision about a client's action. `rule` is the deciding rule, or None if no rule matched."""
 
     allowed: bool
     rule: Rule | None
@@ -120,7 +120,7 @@ class FileRules(AccessRules):
     def decide(
         self, client: Client, action: str, topic: str = "", *, qos: int = 0, retain: bool = False
     ) -> Decision:
-        """Return the decision about an action. The decision contains the rule that was applied.
+        """Return the decision about a client's action, together with the rule that was applied.
 
         For `connect`, the first `connect` rule that matches the client decides. If there is no such
         rule, a client may connect if any rule allows the client another action.

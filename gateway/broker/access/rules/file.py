@@ -42,7 +42,7 @@ FILE_BYTES_MAX: Final = 1 << 20
 """Size of the file, at most: 10,000 lines of a hundred bytes."""
 RULES_MAX: Final = 10_000
 PATTERNS_MAX: Final = 50_000
-"""Patterns of all rules and users of all groups together, at most. Each occurrence counts."""
+"""Total of the patterns in all rules and the users in all groups, at most. Repeats count too."""
 PLACEHOLDER_RULES_MAX: Final = 100
 """Rules with %u or %c, at most, because their patterns are built for each client."""
 PROBLEMS_MAX: Final = 100

@@ -148,6 +148,6 @@ def nearest(word: str, known: Iterable[str], otherwise: str) -> str:
 
 
 def shown(word: str) -> str:
-    """Return a word from the file for use in a message, shortened and escaped to ASCII."""
+    """Return a word of the rules file for use in a message, shortened and escaped to ASCII."""
     is_long = len(word) > _SHOWN_CHARACTERS_MAX
     return ascii(word[: _SHOWN_CHARACTERS_MAX - 3] + "..." if is_long else word)

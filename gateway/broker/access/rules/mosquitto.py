@@ -1,9 +1,9 @@
 """Conversion of a Mosquitto ACL file to our own rules.
 
 In Mosquitto, a `deny` line takes precedence over all other lines that apply to the same client,
-even over earlier lines. A topic that no line allows is denied. `topic` lines before
-the first `user` line apply to clients without a user. `topic` lines after a `user` line apply to
-that user. `pattern` lines apply to every client.
+even over earlier lines. A topic that no line allows is denied. `topic` lines before the first
+`user` line apply to clients without a user. `topic` lines after a `user` line apply to that user.
+`pattern` lines apply to every client.
 """
 
 from gateway.broker.access.rules.file import FILE_BYTES_MAX, RulesFileError

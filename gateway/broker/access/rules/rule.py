@@ -9,9 +9,9 @@ CONNECT: Final = 1 << 10
 RECEIVE: Final = 1 << 9
 _SUBSCRIBE_SHIFT: Final = 6
 SUBSCRIBE: Final = 7 << _SUBSCRIBE_SHIFT
-"""Bits of the kinds of subscribe actions that rules decide, one bit for each QoS.
+"""Bit mask of all subscribe actions, with one bit for each QoS.
 
-The bits for publish actions, by QoS and RETAIN, are lower."""
+The lower bits represent publish actions, one for each pair of QoS and RETAIN flag."""
 
 
 def publish_kind(qos: int, retain: bool) -> int:
@@ -64,13 +64,13 @@ class Who:
     """The clients to which a rule applies. Every condition that is not None must be met."""
 
     user: str | None = None
-    """Exactly this authenticated user."""
+    """Name of the only user to which the rule applies."""
     named: bool | None = None
     """True for any authenticated user, False for clients without a user."""
     members: frozenset[str] | None = None
-    """The users of a group."""
+    """Users of the group to which the rule applies."""
     group: str | None = None
-    """The group's name. A token may add its user to the group."""
+    """Name of the group. A token may add its user to the group."""
     client: ClientPattern | None = None
     listener: ClientPattern | None = None
 

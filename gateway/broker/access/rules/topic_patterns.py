@@ -81,7 +81,7 @@ def substituted(pattern: str, *, username: str | None, client_id: str) -> str | 
 
 
 class _Node:
-    """A node of the search tree of patterns, for one topic level."""
+    """A node of a pattern search tree. Each level of the tree represents a topic level."""
 
     __slots__ = ("children", "entries")
 
@@ -100,7 +100,7 @@ class PatternTree:
     def __init__(self) -> None:
         self._root = _Node()
         self._groups: dict[str, _Node] = {}
-        """Patterns for shared subscriptions by group; "+" stands for any group."""
+        """Root nodes of the patterns for shared subscriptions, by group; "+" means any group."""
         self._everything: list[tuple[int, int]] = []
         self.size = 0
         """Number of patterns in the tree."""

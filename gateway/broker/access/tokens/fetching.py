@@ -27,7 +27,7 @@ class NotFetched(Exception):
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Rejects HTTP redirects, because a redirect could lead from TLS to plain HTTP.
+    """URL handler that rejects redirects, because a redirect could lead from TLS to plain HTTP.
 
     The configuration must contain the final URL.
     """
@@ -45,7 +45,7 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
 
 class Fetcher:
-    """Fetches documents of one identity provider, with a timeout."""
+    """HTTP client that fetches one identity provider's documents, with a timeout."""
 
     def __init__(self, timeout_seconds: float, ca: Path | None = None) -> None:
         """Load the CA file, or use the system's CAs if `ca` is None.

@@ -32,7 +32,7 @@ _MATERIAL: Final = ("kty", "crv", "x", "y", "n", "e")
 
 Key = Mapping[str, Any]
 Fetch = Callable[[], list[Key]]
-"""Function that returns the keys or raises NotFetched. It blocks."""
+"""Function that returns a provider's keys or raises NotFetched. It blocks its thread."""
 
 
 class Unavailable(Exception):
@@ -142,7 +142,7 @@ def material_of(key: Key) -> bytes:
 
 
 def keys_in(document: Mapping[str, Any], source: str) -> list[Key]:
-    """Return the keys that can verify signatures from a JSON Web Key Set.
+    """Return the keys in a JSON Web Key Set that can verify signatures.
 
     Raises NotFetched if `document` is not a key set. `source` is the document's path or URL, for
     the error message.

@@ -32,7 +32,10 @@ METHOD = "OAUTHBEARER"
 """The name of this authentication method in CONNECT and AUTH."""
 
 RECHECK_SECONDS_MAX = 60.0
-"""Longest time between two checks of the cached keys, which send no request to the provider."""
+"""Longest time between two checks that a connected user's token is still signed by a valid key.
+
+A check uses cached keys, so it rarely sends a request to the provider.
+"""
 
 _FIRST = re.compile(
     rb"n,(?:a=([^,\x01]*))?,\x01(?:[^\x01]*\x01){0,16}?auth=[Bb]earer ([^\x01]+)\x01"
@@ -47,7 +50,7 @@ class TokenUsers:
     has_passwords = False
 
     def __init__(self, rules: TokenRules, keys: ProviderKeys, settings: str = "") -> None:
-        """Set the rules and the provider's keys that are used to check tokens.
+        """Store the rules and the provider's keys, which are used to check tokens.
 
         `settings` is a string that changes whenever the configuration of the rules or of the keys
         changes.

@@ -17,7 +17,7 @@ import jwt
 from gateway.broker.wire.topics import has_control_character
 
 TOKEN_BYTES_MAX: Final = 16_384
-"""Bytes of a token, at most. A token with some hundred groups has 4 KiB."""
+"""Bytes of a token, at most. A token with a few hundred groups has 4 KiB."""
 
 EXPIRY_SECONDS_MAX: Final = 253_402_300_800
 """Latest expiry time: the year 10000, in seconds since 1970."""
@@ -36,7 +36,7 @@ NAME_BYTES_MAX: Final = 1_024
 GROUPS_MAX: Final = 256
 """Groups in a token, at most.
 
-Each is looked up in every rule about a group, once per connection.
+For each connection, every group is looked up in every rule about a group.
 """
 
 FAMILIES: Final[Mapping[str, tuple[str, str | None]]] = {
@@ -106,7 +106,7 @@ def header_of(token: bytes) -> Header | None:
 
 
 def refuse_unsigned(token: bytes, header: Header, rules: TokenRules) -> None:
-    """Raise TokenRefused if the length or the header of a token is not acceptable.
+    """Raise TokenRefused if a token is too long, or is not signed with an allowed algorithm.
 
     This check does not need the provider's keys.
     """

@@ -1,8 +1,8 @@
 """Password hashes from a database column, and how each form is verified.
 
 Most forms are recognised by their prefix: Argon2 (`$argon2id$`), bcrypt (`$2b$`), Mosquitto's `$6$`
-and `$7$`, and our own SCRAM keys. Hexadecimal digests have no prefix, so the configuration states
-the algorithm.
+and `$7$`, and Oncegate's SCRAM keys. Hexadecimal digests have no prefix, so the configuration
+states the algorithm.
 """
 
 import hashlib

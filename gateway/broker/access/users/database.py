@@ -20,7 +20,7 @@ from gateway.broker.core.effects import AuthenticationAnswer
 from gateway.broker.wire.codes import BAD_USER_NAME_OR_PASSWORD, SERVER_UNAVAILABLE
 
 REMEMBERED_MAX: Final = 4_096
-"""Cached rows, at most, each about 500 bytes.
+"""Cached rows, at most. A row takes about 500 bytes.
 
 The row that was read from the database longest ago is dropped first.
 """
@@ -29,15 +29,15 @@ The row that was read from the database longest ago is dropped first.
 RECHECK_SECONDS_MIN: float = 10.0
 """Shortest time between two checks of a connected user's row.
 
-If rows are cached for longer, the time is as long as the cache's.
+If rows are cached for a longer time, that time is used instead.
 """
 
 GROUPS_MAX: Final = 256
 GROUPS_CHARACTERS_MAX: Final = 16_384
-"""Characters of all group names of a user together: the same limit as for a token."""
+"""Characters of a user's group names together, at most: the same limit as for a token."""
 
 COLUMNS: Final = ("username", "password_hash", "salt", "user_groups")
-"""The columns that are read from the result of the query."""
+"""The columns of the query's result that are used."""
 
 NAME_CHARACTERS_MAX: Final = 1_024
 """Longest user name that is looked up: the same limit as in the password file."""
@@ -116,6 +116,7 @@ class DatabaseUsers:
         Raises:
             Busy: too many logins are queued.
             Abandoned: the client is no longer waiting.
+            WorkerFailed: no worker process could check the password.
         """
         if login.password is None or not 1 <= len(login.username) <= NAME_CHARACTERS_MAX:
             return None

@@ -21,7 +21,7 @@ class FileUsers:
     name = "password_file"
     has_passwords = True
     methods = (METHOD,)
-    """Offered even if no user has SCRAM keys: the offer must not reveal anything about users."""
+    """SCRAM is offered even if no user has SCRAM keys, so the offer reveals nothing about users."""
 
     def __init__(self, file: PasswordFile, decoy_key: bytes) -> None:
         self.file = file

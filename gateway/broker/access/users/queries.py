@@ -19,13 +19,13 @@ logger = logging.getLogger(__name__)
 
 # Not Final, because tests shorten it.
 DOWN_SECONDS: float = 5.0
-"""Seconds after a failure during which no query is sent."""
+"""Seconds after a failed query during which no further query is sent."""
 
 IDLE_SECONDS_MAX: Final = 60.0
 """Longest idle time of a connection that is reused. Servers and firewalls drop idle connections."""
 
 LOG_SECONDS: Final = 60.0
-"""Shortest time between two log lines."""
+"""Shortest time between two log lines about failed queries."""
 
 SERVER_ERROR_MIN: Final = 1_000
 
@@ -33,10 +33,10 @@ CLIENT_ERRORS: Final = range(2_000, 3_000)
 """Error codes of the client library: a connection was lost, or could not be opened."""
 
 ENDING_ERRORS: Final = frozenset({1_053, 1_077, 1_079, 1_152, 1_158, 1_159, 1_160, 1_161, 1_184})
-"""Error codes with which a server closes a connection: it shuts down, or the network failed."""
+"""Error codes of a server that closes the connection, to shut down or after a network error."""
 
 ROWS_MAX: Final = 2
-"""Rows to fetch. One row is a user; a second row shows that the query is ambiguous."""
+"""Rows to fetch, at most. One row is a user; a second row shows that the query is ambiguous."""
 
 REASON_CHARACTERS_MAX: Final = 300
 

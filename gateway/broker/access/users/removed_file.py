@@ -31,14 +31,15 @@ class Kept:
     known: frozenset[str] = frozenset()
     """Users that were in the password file when it was last loaded."""
     removed: frozenset[str] = frozenset()
-    """Users that a source no longer contains, but that still have a session."""
+    """Users who no longer exist in their user source but still have a session."""
     ends: Mapping[str, int | None] = field(default_factory=dict)
-    """Expiry times of the credentials of users in no list, in milliseconds of gateway time.
+    """Expiry times of credentials, by the name of a user who is not in the password file.
 
-    None means that the credential is valid as long as the database contains the user.
+    Times are in milliseconds of gateway time, a clock that never jumps. None means that the
+    credential is valid as long as the database contains the user.
     """
     certificates: Mapping[str, str] = field(default_factory=dict)
-    """Certificates with which clients of stored sessions authenticated, by client identifier."""
+    """Certificate with which the client of a stored session logged in, by client identifier."""
 
 
 def load(path: Path) -> Kept:

@@ -49,7 +49,8 @@ class Source(Protocol):
     async def check(self, login: Login, checks: Checks) -> AuthenticationAnswer | None:
         """Check a login, and return the result, or None if this source does not know the user.
 
-        Raises Busy if too many logins are queued, and Abandoned if the client is no longer waiting.
+        Raises Busy if too many logins are queued, Abandoned if the client is no longer waiting, and
+        WorkerFailed if no worker process could check the password.
         """
 
     async def entry_of(self, login: Login, checks: Checks) -> bytes | None:

@@ -9,7 +9,7 @@ from gateway.broker.core.sessions.session import Session
 
 
 class Batch:
-    """Collects the records of the current batch until `seal` encodes all of them as one blob.
+    """Collection of the current batch's records. `seal` encodes all of them as one blob.
 
     The blob is committed to the journal with one fsync.
     """
@@ -26,13 +26,12 @@ class Batch:
         self.record_count = 0
         self.names = bytearray()
         self.parts: list[bytes] = []
-        """Records of the batch that `take_part` has already returned. `records` contains the later
-        ones."""
+        """Records that `take_part` has already returned. `records` contains the later ones."""
         self.parts_bytes = 0
         self.parts_count = 0
         self.parts_names_bytes = 0
         self.lazy = False
-        """True if the records since the last part include one that no client waits for."""
+        """True if a record was added since the last part that no client waits for."""
 
     def pending_bytes(self) -> int:
         """Return the size of the records in the current batch in bytes."""
@@ -45,9 +44,9 @@ class Batch:
     def take_part(self, wall_ms: int, clock: ClockQuality) -> bytes:
         """Return the records added since the last call, encoded as a blob.
 
-        The batch continues. Each blob contains the number of the batch. The sequence numbers
-        continue from blob to blob. A session's client identifier is only in the first blob that
-        contains a record of the session.
+        The batch stays open, so it can be stored in several blobs. Each of them contains the number
+        of the batch. The sequence numbers continue from one blob to the next. A session's client
+        identifier is only in the first blob that contains a record of the session.
         """
         records = self.records.getvalue()
         blob = self._blob(
@@ -69,7 +68,7 @@ class Batch:
     def seal(self, wall_ms: int, clock: ClockQuality) -> bytes | None:
         """End the batch and return its records as one blob, or None if the batch has no records.
 
-        `wall_ms` is the wall time in milliseconds since 1970, and `clock` the quality of that time.
+        `wall_ms` is the wall time in milliseconds since 1970. `clock` states its reliability.
         """
         if not self.record_count:
             self.batch_number += 1
@@ -117,7 +116,7 @@ class Batch:
         return packed(header, names, records)
 
     def _name(self, session: Session) -> int:
-        """Count a new record of `session`, and return the session's number for this record.
+        """Count a new record of `session`, and return the session's number to put in the record.
 
         Also add the session's client identifier to the batch if the batch does not contain it yet.
         """

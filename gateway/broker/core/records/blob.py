@@ -1,4 +1,4 @@
-"""A journal blob: header, names of sessions, records, CRC-32. See docs/formats/journal.md.
+"""A journal blob: header, client ids, records and CRC-32. See docs/formats/journal.md.
 
 A reader checks the CRC first, and then every length. A damaged blob is reported, and its contents
 are not used.
@@ -15,7 +15,7 @@ _CLOCKS: Final = list(ClockQuality)
 
 
 class DamagedBlob(ValueError):
-    """Error raised if a blob is truncated, has been altered, or has an unknown version."""
+    """Error raised if a blob is truncated or altered, or has an unknown version."""
 
 
 class Blob:
@@ -42,8 +42,7 @@ class Blob:
         self.record_count: int = fields[7]
         names_bytes: int = fields[8]
         self.gateway_ms = self.time_ms
-        """Gateway time in milliseconds. In the first format, it is wall time, as used for deadlines
-        then."""
+        """Gateway time in milliseconds. The first format has none, so there it is the wall time."""
         self.names_at = layout.BLOB_HEADER_1.size
         if self.has_gateway_time:
             self.names_at = layout.BLOB_HEADER.size
@@ -61,9 +60,9 @@ class Blob:
 
     @property
     def last_sequence(self) -> int:
-        """Sequence number of the last event in the blob.
+        """Sequence number of the last record in the blob.
 
-        If the blob has no events, this is one less than the first sequence number.
+        If the blob has no records, this is one less than the first sequence number.
         """
         return self.first_sequence + self.record_count - 1
 
@@ -91,7 +90,7 @@ def packed(header: bytes, names: bytes, records: bytes) -> bytes:
 
 
 def joined(parts: list[Blob]) -> bytes:
-    """Return one blob that combines consecutive parts of the same batch."""
+    """Combine blobs with consecutive parts of the same batch into one blob."""
     fields = list(layout.BLOB_HEADER.unpack_from(parts[-1].data))
     names = b"".join(part.data[part.names_at : part.records_at] for part in parts)
     records = b"".join(part.data[part.records_at : part.records_end] for part in parts)

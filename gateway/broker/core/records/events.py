@@ -25,7 +25,7 @@ from gateway.broker.core.records.record import (
 from gateway.broker.core.sessions.message import QOS, RETAIN
 
 _NAMES: Final = [""] * (max(RecordKind) + 1)
-"""Names of events by record kind. Some events have another name than their record."""
+"""Names of events by record kind. Some differ from the name of the record kind."""
 for _kind in RecordKind:
     _NAMES[_kind] = _kind.word
 _NAMES[RecordKind.DELIVERED_AT_QOS0] = RecordKind.DELIVERY_COMPLETED.word
@@ -50,12 +50,12 @@ class JournalBatch:
 
 
 def decode(data: bytes) -> JournalBatch:
-    """Return the events of the batch that is encoded in a blob.
+    """Decode a blob, and return the events of its batch.
 
-    The `payload` of a message is raw bytes.
+    In events with a message, `payload` is raw bytes.
 
     Raises:
-        DamagedBlob: the blob is truncated, has been altered, or has an unknown version.
+        DamagedBlob: the blob is truncated or altered, or has an unknown version.
     """
     blob = Blob(data)
     events: list[Event] = []
@@ -77,7 +77,7 @@ def event_of(record: Record, names: Mapping[int, str]) -> Event:
         names: the client ids of the blob's sessions, by session number.
 
     Raises:
-        KeyError: the session has no client id in `names`.
+        KeyError: `names` does not contain the record's session.
         ValueError: a text in the record is not the integer that the event requires.
     """
     event: Event = {"event": _NAMES[record.kind]}

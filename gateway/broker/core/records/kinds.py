@@ -1,8 +1,8 @@
-"""Record kinds, and the enumerations for fields of records.
+"""Kinds of journal records, and enumerations for the fields of records.
 
-The values are stored in journals, so they never change, and new values are only added. The session
-log uses the names in lower case. In compiled code, reading a member of an enumeration costs no more
-than a literal (docs/decisions/0077-records-are-read-once.md).
+The values are stored in journals, so existing values never change, but new values may be added. The
+session log uses the names in lower case. In compiled code, reading a member of an enumeration costs
+no more than a literal (docs/decisions/0077-records-are-read-once.md).
 """
 
 from gateway.broker.core.word import Word

@@ -10,8 +10,9 @@ u16 length and UTF-8. A MESSAGE is::
 The properties section is empty, or consists of the message's expiry time (u64, milliseconds of
 gateway time, 0 for never) and the forwarded MQTT 5.0 properties, encoded as on the wire without
 their length. In the record of a delivery, the flags are QoS and RETAIN as sent to the receiver. Bit
-3 is set if the message is sent for a shared subscription. Bit 4 is set if it is sent for a single
-subscription. In this case, the subscription's key (the CRC-32 of its filter) follows the record.
+3 is set if the message is sent for a shared subscription. Bit 4 is set if the message is sent for a
+single subscription. In this case, the subscription's key (the CRC-32 of its filter) follows the
+record.
 
 Facts are records that change the state (`state.State` applies them). Observations do not change the
 state. The recorder writes records. After a restart, `replay` reads and applies them. `events`
@@ -53,13 +54,14 @@ BROKER_STARTED_RECORD: Final = Struct("<BBBB")  # recovery u8 | version, previou
 BROKER_STOPPED_RECORD: Final = Struct("<B")
 
 NEVER_QUEUED: Final = 0xFFFF_FFFF_FFFF_FFFF
-"""Position of a message that was dropped before it entered a queue."""
+"""Position of a message that was not in a queue when it was dropped."""
 
 
 class RecordLayout:
-    """The fixed-size fields of a record.
+    """Layout of a record: fields of fixed size, followed by texts of variable length.
 
-    `lengths` contains the indexes of the fields that are lengths of the texts that follow.
+    `fixed` describes the fields of fixed size. `lengths` contains the indexes of those fields that
+    are the lengths of the texts.
     """
 
     def __init__(self, fixed: Struct, lengths: tuple[int, ...] = ()) -> None:
@@ -126,10 +128,10 @@ CRC: Final = Struct("<I")
 
 
 def properties_section(expires_ms: int, forwarded: bytes) -> bytes:
-    """Encode the properties of a MESSAGE, as stored in the journal and the tables."""
+    """Encode a message's properties section, as stored in the journal and the tables."""
     return EXPIRES.pack(expires_ms) + forwarded if forwarded or expires_ms else b""
 
 
 def properties_in(section: bytes) -> tuple[int, bytes]:
-    """Return the expiry time and the forwarded properties in a properties section."""
+    """Decode a properties section, and return the expiry time and the forwarded properties."""
     return (EXPIRES.unpack_from(section)[0], section[EXPIRES.size :]) if section else (0, b"")

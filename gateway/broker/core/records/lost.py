@@ -44,7 +44,7 @@ class LostSession:
         return max(0, waiting) + len(self.in_flight)
 
     def queue_changed(self, record: QueueRecord) -> None:
-        """Process a record of a message that entered or left the queue."""
+        """Update the counts from a record of a message that entered or left the queue."""
         if record.kind is RecordKind.MESSAGE_QUEUED:
             if self.queued_from < 0:
                 self.queued_from = record.position
@@ -60,7 +60,7 @@ class LostSession:
         self.started_to = max(self.started_to, position + 1)
 
     def exchange(self, record: Exchange) -> None:
-        """Process a record that ends a delivery, or that removes a message held until PUBREL."""
+        """Update the counts from a record of a QoS 1 or 2 exchange."""
         if record.kind is RecordKind.DELIVERY_COMPLETED:
             self.in_flight.discard(record.packet_id)
             self.completed.add(record.packet_id)

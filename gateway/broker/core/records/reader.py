@@ -48,7 +48,7 @@ def records_of(blob: Blob) -> Iterator[Record]:
     The records have consecutive sequence numbers, starting with `blob.first_sequence`.
 
     Raises:
-        DamagedBlob: the blob is truncated, has been altered, or has an unknown version.
+        DamagedBlob: the blob is truncated or altered, or has an unknown version.
     """
     reader = _Reader(blob)
     for index in range(blob.record_count):
@@ -78,15 +78,15 @@ class _Reader:
         return self.data[start : self.at]
 
     def text(self, length: int) -> str:
-        """Return the next `length` bytes as a string."""
+        """Read the next `length` bytes and return them as a string."""
         return self.bytes(length).decode()
 
     def lossy_text(self, length: int) -> str:
-        """Return the next `length` bytes as a string, even if the last character is truncated."""
+        """Read the next `length` bytes as a string, even if its last character is truncated."""
         return self.bytes(length).decode("utf-8", "replace")
 
     def next_record(self) -> Record:
-        """Return the next record. Damaged records raise struct.error, LookupError or ValueError."""
+        """Read the next record. Raises struct.error, LookupError or ValueError if it is damaged."""
         number = self.bytes(1)[0]
         if number not in _KINDS:
             raise ValueError(f"unknown record kind {number}")
@@ -190,9 +190,9 @@ class _Reader:
         )
 
     def _key(self, flags: int) -> int:
-        """Return the subscription key that follows a delivery's record, or 0 if there is none.
+        """Read the subscription key that follows a delivery's record. Return 0 if there is none.
 
-        `flags` states whether there is a key.
+        The delivery's `flags` state whether there is a key.
         """
         if not flags & SINGLE_SUBSCRIPTION:
             return 0

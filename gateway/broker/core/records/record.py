@@ -1,7 +1,7 @@
-"""Records as read from a blob. There is one class for each layout in `layout`.
+"""Journal records as read from a blob. The classes correspond to the layouts in `layout`.
 
-The fields have the same names as in `layout`. `session` is the number of a session, or 0 if there
-is none. `message` is the number of a message.
+The fields have the same names as in `layout`. `session` is the number of a session, or 0 if the
+record has no session. `message` is the number of a message.
 """
 
 from mypy_extensions import mypyc_attr
@@ -62,7 +62,7 @@ class Ended(Record):
 
 @mypyc_attr(acyclic=True)
 class Filter(Record):
-    """A SUBSCRIBED or UNSUBSCRIBED record. The latter has only a filter."""
+    """A SUBSCRIBED or UNSUBSCRIBED record. An UNSUBSCRIBED record has only a filter."""
 
     def __init__(
         self, kind: RecordKind, session: int, topic_filter: str, options: int, identifier: int
@@ -137,8 +137,8 @@ class QueueRecord(Record):
     """A record of a message that enters or leaves a queue.
 
     The record's kind is MESSAGE_QUEUED, DELIVERY_STARTED (with `packet_id`) or DELIVERED_AT_QOS0.
-    If `flags` contains SINGLE_SUBSCRIPTION, `key` identifies the only subscription that the message
-    came through. Otherwise `key` is 0.
+    If `flags` contains SINGLE_SUBSCRIPTION, `key` identifies the only subscription for which the
+    message is sent. Otherwise `key` is 0.
     """
 
     def __init__(
@@ -161,7 +161,7 @@ class QueueRecord(Record):
 
 @mypyc_attr(acyclic=True)
 class Dropped(Record):
-    """A MESSAGE_DROPPED record. `position` is NEVER_QUEUED if the message was not queued."""
+    """A MESSAGE_DROPPED record. `position` is NEVER_QUEUED if the message was not in a queue."""
 
     def __init__(self, session: int, message: int, reason: DropReason, position: int) -> None:
         super().__init__(RecordKind.MESSAGE_DROPPED, session)
@@ -172,7 +172,7 @@ class Dropped(Record):
 
 @mypyc_attr(acyclic=True)
 class Retained(Record):
-    """A RETAINED_SET or RETAINED_CLEARED record. The latter has only a topic.
+    """A RETAINED_SET or RETAINED_CLEARED record. A RETAINED_CLEARED record has only a topic.
 
     `source` describes the publisher, and is empty if the publisher is unknown.
     """

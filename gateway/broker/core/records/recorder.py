@@ -1,8 +1,8 @@
 """Recording of facts (changes of the state). There is one method for each kind of fact.
 
-Each method writes the fact to the current batch and applies it to the state, so that every change
-is recorded. Some facts about clean sessions are applied, but not written. Observations are events
-that change no state, so they are only written.
+Each method writes the fact to the current batch and applies it to the state, so every change is
+recorded. Some facts about clean sessions are applied, but not written. Observations are events that
+change no state, so they are only written.
 """
 
 from gateway.broker.core.records import writer
@@ -25,7 +25,7 @@ from gateway.broker.core.state import State
 
 
 class Recorder(Batch):
-    """Writes facts (changes of state) to the current batch, and applies them to the state."""
+    """Recorder of facts (changes of state), which it writes to a batch and applies to the state."""
 
     def __init__(
         self, state: State, store: bytes, boot: bytes, batch_number: int, next_sequence: int
@@ -106,9 +106,10 @@ class Recorder(Batch):
     def message_published(
         self, session: Session, message: Message, origin: Origin, matched: int
     ) -> None:
-        """Record a message that is forwarded immediately instead of being held until PUBREL.
+        """Record a message that is sent to its subscribers, including its contents.
 
-        Call this before other records refer to the message.
+        Do not call this if `message_held` has recorded the message. Call this before other records
+        refer to the message.
         """
         writer.write_published(self.records, self._name(session), message, origin, matched)
         if not message.qos:
@@ -157,7 +158,10 @@ class Recorder(Batch):
         self.state.delivery_skipped(delivery)
 
     def message_dropped(self, session: Session, message_number: int, reason: DropReason) -> None:
-        """Record that a message was dropped before it entered a persistent session's queue."""
+        """Record that a message for a persistent session was dropped.
+
+        If the message is in the session's queue, use `waiting_dropped` instead.
+        """
         if session.persistent:
             number = self._name(session)
             writer.write_dropped(self.records, number, message_number, reason, writer.NO_POSITION)

@@ -1,6 +1,6 @@
 """Replay of the journal during recovery: the facts of each blob are applied to the state again.
 
-A blob is a block of journal records. A fact is a record of a change of the state. An interrupted
+A blob is a block of journal records. A fact is a recorded change of the state. An interrupted
 checkpoint may already have written some of the changes to the tables. Therefore, it must be
 possible to apply a fact whose value has already been set or removed, or whose session has already
 ended.
@@ -46,7 +46,7 @@ from gateway.broker.wire.values import topic_field_of
 
 
 class Replay:
-    """Applies the blobs of the journal, in order, to a state that was loaded from the tables."""
+    """Replay of the journal's blobs, in order, on a state that was loaded from the tables."""
 
     def __init__(self, state: State, now: float, load: Callable[[int], Message | None]) -> None:
         self.state = state
@@ -73,8 +73,8 @@ class Replay:
             self._set_time(blob)
 
     def _advance_to(self, blob: Blob) -> None:
-        # Never before the checkpoint: damage may have destroyed the newest blobs, but not the
-        # tables.
+        # Never less than at the checkpoint: damage may have destroyed the newest blobs, but not
+        # the tables.
         self.next_sequence = max(self.next_sequence, blob.first_sequence + blob.record_count)
         self.next_batch = blob.number + 1
         self.boot = blob.boot

@@ -1,4 +1,4 @@
-"""Encoder of records. No other module writes records. Their layouts are defined in `layout`.
+"""Encoder of journal records. No other module writes records. Their layouts are in `layout`.
 
 Records that occur for every message are written field by field with a BytesWriter. Packing them
 with a Struct would be ten times slower, because compiled code would have to create an object for
@@ -36,7 +36,7 @@ ADDRESS_BYTES_MAX = 255
 """Maximum bytes of an address, a version or a previous boot, since the length is stored in one
 byte."""
 OBSERVED_TEXT_BYTES_MAX = 1000
-"""Maximum bytes of a text in an observation. It limits what a client can add to the journal."""
+"""Maximum bytes of a text in an observation, to limit what a client can add to the journal."""
 
 
 def write_u16(records: BytesWriter, value: int) -> None:
@@ -94,7 +94,7 @@ def write_published(
 
 
 def _write_contents(records: BytesWriter, message: Message) -> None:
-    """Write a MESSAGE (see `layout`) without its number."""
+    """Write the fields of a message (MESSAGE in `layout`) without the message number."""
     topic = message.topic_field[2:]
     properties = layout.properties_section(message.expires_ms, message.forwarded)
     records.append(message.flags())
@@ -147,7 +147,7 @@ def write_delivered_at_qos0(
 
 
 NO_POSITION: Final = -1
-"""Position of a message that never entered a queue: `layout.NEVER_QUEUED` as a signed integer."""
+"""Position of a message that is not in a queue: `layout.NEVER_QUEUED` as a signed integer."""
 
 
 def write_dropped(

@@ -58,8 +58,8 @@ def receive(core: Core, connection: Connection, packet: Packet, now: float) -> V
             or received.qos > limits.maximum_qos
             or len(received.topic) >= limits.max_topic_levels
         ):
-            # Only packets that can fail a check: a call for every packet costs plain Python time.
-            # First, because the topic alias of a deferred packet counts too.
+            # Only for packets that can fail a check, to save the call for all others. Before the
+            # packet may be deferred, because its topic alias counts even then.
             violation = admission.violation_of(core, connection, received)
             if violation is not None:
                 return violation
@@ -91,7 +91,7 @@ def receive(core: Core, connection: Connection, packet: Packet, now: float) -> V
 def _is_blocked(
     core: Core, session: Session, connection: Connection, packet: Publish, now: float
 ) -> bool:
-    """Refuse, drop or defer a PUBLISH if the disk or a queue is full. Return True in this case."""
+    """Refuse, drop or defer a PUBLISH if the disk or a queue is full. Return True if so."""
     if core.limits.disk_full and full_disk.refused_or_deferred(core, session, connection, packet):
         return True
     return full_queues.refused_or_deferred(core, session, connection, packet, now)
@@ -142,7 +142,7 @@ def _receive_first(
 
 
 def _has_place(core: Core, connection: Connection, now: float) -> bool:
-    """Return True if the connection limits leave room for a client that has sent CONNECT.
+    """Return True if the limits on connections leave room for a client that has sent CONNECT.
 
     If necessary, silent connections are closed to make room.
     """
@@ -153,7 +153,7 @@ def _has_place(core: Core, connection: Connection, now: float) -> bool:
 
 
 def connections_above_limit(core: Core, connection: Connection) -> int:
-    """Return the number of open connections above the total limit or the listener's limit.
+    """Return how many open connections there are above the total or the listener's limit.
 
     If both limits are exceeded, return the larger number. If neither is exceeded, return zero or a
     negative number.

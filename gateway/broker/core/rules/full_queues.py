@@ -1,9 +1,9 @@
 """Full queues that refuse messages or slow publishers, so that no acknowledged message is dropped.
 
-The configuration decides what a full queue does. If the queue refuses messages, a QoS 1 or 2
+The configuration determines what a full queue does. If the queue refuses messages, a QoS 1 or 2
 PUBLISH is refused for all receivers, or deferred (`defer`). If the queue slows its publishers
 (`backpressure`), the PUBLISH is always deferred. A refused or deferred PUBLISH reaches no receiver,
-so the publisher can send it again without a duplicate. Wills, and messages that were already
+so no receiver gets a duplicate when it is sent again. Wills, and messages that were already
 acknowledged with PUBREC, have been accepted earlier. They are added to a full queue even if they
 exceed its limits.
 """
@@ -28,11 +28,11 @@ QUEUE_REFUSES: Final = "queue_refuses"
 """Reason in statistics for messages refused or deferred because of a queue that refuses."""
 
 RETRY_SECONDS: Final = 1.0
-"""Interval of retries for room that no acknowledgement made: a session ended, or its filter was
-removed."""
+"""Seconds between retries, for cases in which room is made without an acknowledgement: a session
+ended, or its filter was removed."""
 
 WAIT_CYCLE_MAX: Final = 64
-"""Connections followed to detect a circle of waiting ones, at most."""
+"""Maximum connections followed to detect a cycle of connections that wait for each other."""
 
 
 def refused_or_deferred(
@@ -70,7 +70,7 @@ def refused_or_deferred(
 
 
 def retry(core: Core, connection: Connection, now: float) -> None:
-    """Process a connection's deferred packets again, unless the first of them must still wait."""
+    """Process a connection's deferred packets again, unless the first packet must still wait."""
     deferred, session = connection.deferred, connection.session
     awaited_session = deferred.awaited_session
     if (
@@ -138,7 +138,7 @@ def _full_in(core: Core, group: Group, publisher: Session, size_bytes: int) -> S
 
 
 def _has_place(core: Core, session: Session, size_bytes: int) -> bool:
-    # One message is always accepted: there would never be room for one larger than the limit.
+    # An empty queue always accepts a message: one larger than the limit would never have room.
     return not session.queued_count or session.has_room(core.limits, size_bytes)
 
 
@@ -153,7 +153,7 @@ def _defer(
     if not deferred.is_full or not _waits_for_itself(core, connection):
         return
     if deferred.awaited_session is not None and deferred.awaited_session.when_full is WhenFull.SLOW:
-        # Its queue drops messages at its limits, like that of an absent client.
+        # The awaited queue then drops messages at its limits, like that of an absent client.
         core.statistics.count_error("queue_circle")
         connection.unslowed_until = now + RETRY_SECONDS
         core.timers.add(now, Timer(TimerKind.DEFERRED, connection, None))

@@ -1,7 +1,7 @@
 """Processing of received bytes in slices, and handling of protocol violations.
 
-A slice is the work that is done for one connection in one turn of the event loop (`work.py`). If a
-connection has sent more, the remaining packets wait for the connection's next slice.
+A slice is the work that is done for one connection before the event loop handles others
+(`work.py`). If a connection has sent more, the remaining packets wait for its next slice.
 """
 
 from typing import Final
@@ -23,12 +23,12 @@ from gateway.broker.wire.decoder import Decoder
 from gateway.broker.wire.malformed import Malformed
 from gateway.broker.wire.packets import Packet
 
-# Names of this module: for each packet of plain Python an attribute of the class costs too much.
+# Stored as globals: without the compiled core, two lookups for each packet would cost too much.
 AUTHENTICATING: Final = ConnectionState.AUTHENTICATING
 CLOSED: Final = ConnectionState.CLOSED
 
 REFUSED_CONNECTIONS_MAX: Final = 64
-"""Connections beyond `max_connections` kept until CONNECT can be answered with 0x03, at most."""
+"""Maximum connections above `max_connections` that are kept until CONNECT can be refused (0x03)."""
 
 
 def accept(
@@ -39,7 +39,7 @@ def accept(
     share: Share | None,
     listener: str,
 ) -> Connection:
-    """Create a connection from a client and return it.
+    """Create the connection of a new client and return it.
 
     The returned connection is already closed if there are too many connections. `anonymous` is True
     if the listener accepts clients without a user. `share` contains the listener's limits.
@@ -69,7 +69,7 @@ def accept(
 def receive(core: Core, connection: Connection, data: bytes, now: float) -> None:
     """Process the packets that are complete after `data` has been received.
 
-    If earlier bytes of the connection are still unprocessed, only store `data`.
+    If earlier packets of the connection are still unprocessed, only store the new packets.
     """
     packets = connection.decoder.feed(data)
     if packets:  # [MQTT-3.1.2-24], [MQTT5-3.1.2-22]: packets count, not bytes
@@ -171,8 +171,8 @@ def _refuse_malformed(core: Core, connection: Connection, malformed: Malformed, 
     """
     version = connection.version or malformed.protocol_level
     reason, code = malformed.reason, malformed.reason_code
-    # [MQTT-3.1.4-1] before 5.0 an invalid CONNECT is not answered; one that is only too large
-    # for this server is valid.
+    # [MQTT-3.1.4-1] before 5.0, an invalid CONNECT is not answered. A CONNECT that is only too
+    # large for this server is valid.
     if version == 5 or (version in (3, 4) and reason == wrong.PACKET_TOO_LARGE):
         connection.version = version
         refuse.refuse(core, connection, code, reason, malformed.detail, sends_reason=True)
@@ -181,7 +181,7 @@ def _refuse_malformed(core: Core, connection: Connection, malformed: Malformed, 
 
 
 def end_for(core: Core, connection: Connection, violation: Violation, now: float) -> None:
-    """Close a connection because its client has violated the protocol.
+    """Close a connection because its client has violated the protocol or a limit.
 
     The client's will is published, because the client has not sent DISCONNECT. Sources:
     [MQTT-4.8.0-1], [MQTT5-4.13.1-1].

@@ -1,4 +1,4 @@
-"""Starts the core from the recovered state, and restarts the timers of sessions and wills."""
+"""Timers of recovered sessions and wills, which are set after the broker has restarted."""
 
 from gateway.broker.core.core import Core
 from gateway.broker.core.records.kinds import CloseReason
@@ -27,7 +27,7 @@ def resume_all(core: Core, now: float) -> None:
 
 
 def _find_empty(core: Core) -> None:
-    """Store the list of each user's empty sessions, oldest first.
+    """Find the empty sessions, and store them in a list for each user, oldest first.
 
     These sessions may be deleted to make room for new sessions.
     """

@@ -22,13 +22,13 @@ CONNECT_TIMEOUT: Final = "connect_timeout"
 CREDENTIALS_EXPIRED: Final = "credentials_expired"
 
 RECONNECT_SECONDS: Final = 5.0
-"""Time after a pause of the process in which clients can reconnect whose session or will delay
-ended meanwhile, because they could not do so before."""
+"""Seconds to reconnect after the process was paused, for clients whose session expiry or will delay
+ended during the pause. They could not reconnect before."""
 
 ABSENCE_TIMERS: Final = (TimerKind.WILL_DELAY, TimerKind.SESSION_EXPIRY)
 
 TIMER_UNITS: Final = 7
-"""Minimum cost of a timer: a slice is 71 of them, then sockets are served again."""
+"""Minimum units of work for each timer: after 71 timers, sockets are served again."""
 
 
 def watch_slow_reader(core: Core, connection: Connection, now: float) -> None:
@@ -60,7 +60,7 @@ def run_due(core: Core, now: float) -> None:
 
 
 def restart(core: Core, now: float) -> None:
-    """Restart all clients' timeouts, because the broker has not read from clients for a while."""
+    """Restart the timeouts of all clients, because the broker could not read from them."""
     for session in core.state.sessions.values():
         connection = session.connection
         if connection is not None:

@@ -32,21 +32,21 @@ class DeferredPackets:
         self.packets: list[Publish] = []
         self.bytes_count = 0
         self.is_full = False
-        """True if there are too many deferred messages, so that the connection is not read."""
+        """True if there are too many deferred messages, so the connection is not read."""
         self.awaited_session: Session | None = None
         """The session whose queue must have room first, or None to wait for the disk."""
 
 
 class Connection:
-    """A network connection as the core sees it, with an input decoder and two output buffers."""
+    """A network connection in the core, with an input decoder and two output buffers."""
 
     proven_user: str | None = None
     """The user that a certificate authenticated before the CONNECT."""
     certificate: str | None = None
     """Certificate that authenticated the client, named as in `revoke.revoke_certificates`."""
     part_seen = (0.0, 0)
-    """Time of the last complete packet, and bytes of the incomplete packet after it, at the last
-    keep-alive check."""
+    """Values at the last keep-alive check: the time of the last complete packet, and the number of
+    bytes of the incomplete packet after it."""
     has_disconnected = False
     """True if the client has sent DISCONNECT and will send nothing more."""
     is_local = False
@@ -73,7 +73,7 @@ class Connection:
         self.anonymous = anonymous
         """True if the listener accepts clients without a user."""
         self.share = share
-        """Limits of the listener, or None if only those of the broker apply."""
+        """Limits of the listener, or None if only the broker's limits apply."""
         self.listener = listener
         """The name of the listener, for access rules."""
         self.state = ConnectionState.AWAITING_CONNECT
@@ -100,7 +100,7 @@ class Connection:
         """The CONNECT that is being authenticated."""
         self.aliases_in: dict[int, tuple[str, bytes]] = {}
         self.aliases_out: dict[str, tuple[int, int]] = {}
-        """The alias of each topic, and the batch with which its definition is sent."""
+        """The alias of each topic, and the batch after which its definition is sent."""
         self.connected_at = 0.0
         self.last_packet = now
         self.outgoing = PacketBuffer()
@@ -118,17 +118,17 @@ class Connection:
         self.unwritable_since = 0.0
         self.slow_reader_scheduled = False
         self.reading = True
-        """False while the connection is not read, so that its keep-alive does not count."""
+        """False while the connection is not read. Its keep-alive does not count then."""
         self.closing = False
         self.unprocessed: list[Packet] = []
         """Packets that wait to be processed, because the client's password is being checked or
         because there are too many for one slice of work."""
         self.has_more_work = False
-        """True if the slice of work is used up. The rest continues after others are served."""
+        """True if work remains for later slices, after other connections have been served."""
         self.deferred = DeferredPackets()
         self.unslowed_until = 0.0
-        """Until this time, messages do not wait for queues that slow publishers, because they would
-        wait for themselves."""
+        """Until this time, the client's messages do not wait for queues that slow publishers,
+        because the connection would wait for itself."""
 
     @property
     def is_open(self) -> bool:

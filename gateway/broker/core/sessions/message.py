@@ -41,8 +41,8 @@ SHARED: Final = 8
 """The message came through a shared subscription. If this member's session ends, another member may
 receive the message."""
 SINGLE_SUBSCRIPTION: Final = 16
-"""The message came through a single subscription (shared, or as a retained message), whose key
-follows."""
+"""The message came through a single subscription (shared, or as a retained message). The key of
+this subscription follows the flags."""
 KEY_SHIFT: Final = 8
 
 # The flags of a message: QoS and RETAIN as above, and HAS_PLACE.
@@ -66,7 +66,7 @@ class Message:
     """An application message as its publisher sent it. All receivers share the same object."""
 
     owner: "Owner | None" = None
-    """The owner of a message that is to be retained, or None if unknown."""
+    """The owner of a message that is retained or will be, or None if unknown."""
     source: "Source | None" = None
     """The publisher of a retained message, or None if unknown."""
 
@@ -92,12 +92,12 @@ class Message:
         self.expires_ms = expires_ms
         """Expiry time in milliseconds of gateway time, or 0 if the message does not expire."""
         self.has_place = False
-        """True if a held message will be retained at its release because its publisher has been
-        acknowledged, even if `max_retained` and `max_retained_bytes` are lower by then."""
+        """True if a held message must be retained at its release, because it was acknowledged when
+        there was room. The limits on retained messages may be lower by then."""
         self.stored = False
         """True if the message has its own row in the tables."""
         self.batch = -1
-        """The batch that must be durable before others may see the message, or -1 if none."""
+        """The batch that must be durable before receivers get the message, or -1 if none."""
 
     def flags(self) -> int:
         """Return the message's flags as stored in the journal and in the message's table row."""

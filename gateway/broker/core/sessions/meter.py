@@ -12,12 +12,11 @@ from gateway.broker.core.token_bucket import TokenBucket
 
 # Not Final, so that tests can use a shorter time.
 BURST_SECONDS: float = 10.0
-"""Burst allowed after a pause, in seconds of the rate, since a client without a network collects
-messages."""
+"""Size of the burst allowed after a pause, in seconds of the rate: a client without a network
+collects messages."""
 
 DAY_SECONDS: Final = 86_400.0
-"""Seconds of a day. The journal bytes of a whole day may arrive as a burst, from a client that was
-away."""
+"""Seconds of a day. A client that was away may add the journal bytes of a whole day as a burst."""
 
 JOURNAL_BYTES: Final = "journal_bytes_per_day"
 
@@ -26,7 +25,10 @@ SECONDS_BETWEEN_LINES: Final = 60.0
 
 
 class Meter:
-    """Measures the rate of one connection, or of all connections of a user, address or listener."""
+    """Meter of the rates of one connection, or of several connections together.
+
+    Connections are measured together if they have the same user, address or listener.
+    """
 
     def __init__(
         self,
@@ -47,7 +49,7 @@ class Meter:
         self.byte_rate = byte_rate
         self.journal_bytes_per_day = journal_bytes_per_day
         self.is_per_connection = is_per_connection
-        """True if it counts a single connection. The rates of a user replace such a meter."""
+        """True if it counts a single connection. A user's own meter with rates replaces it."""
         self._prefix = prefix
         self._suffix = suffix
         self._packets = _bucket_of(packet_rate, BURST_SECONDS, now)
@@ -56,11 +58,11 @@ class Meter:
         self._sent_free_at = now
         self._journal_free_at = now
         self._rate = ""
-        """The rate, packets or bytes, whose excess takes longer to pass."""
+        """The rate, of packets or bytes, that requires the longer wait."""
         self.free_at = now
         """Time when the client may be read again (monotonic seconds)."""
         self.limit = ""
-        """The name of the limit whose excess takes longest to pass."""
+        """The name of the limit that requires the longest wait."""
         self._next_line_at = now
 
     def rates(self) -> tuple[int, int, int]:
@@ -101,7 +103,7 @@ class Meter:
         return True
 
     def is_full(self, now: float) -> bool:
-        """Return True if earlier usage no longer counts, so that the meter can be discarded."""
+        """Return True if earlier usage no longer counts, so the meter can be discarded."""
         buckets = (self._packets, self._bytes, self._journal)
         return all(bucket is None or bucket.is_full(now) for bucket in buckets)
 

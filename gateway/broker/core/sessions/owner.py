@@ -1,7 +1,7 @@
 """Counters for the sessions of one user, or of all clients without a user.
 
-The counters are updated when changes are recorded, so a limit can be checked with one comparison.
-Only `gateway.broker.core.owners` and `gateway.broker.core.state` change the counters.
+The counters are updated with each change, so a limit can be checked with one comparison. Most
+updates are made by `gateway.broker.core.owners`.
 """
 
 from typing import TYPE_CHECKING
@@ -33,11 +33,11 @@ class Owner:
         """Number of messages that are retained, or held to be retained."""
         self.retained_bytes = 0
         self.unused: dict[Session, None] = {}
-        """Unused sessions of absent clients, which may be deleted. The client that left first comes
-        first."""
+        """Unused sessions of absent clients, which may be deleted. The session whose client left
+        first is the first."""
         self.empty: dict[Session, None] = {}
-        """Empty sessions from before the broker's start, which may be deleted after the unused
-        ones."""
+        """Empty sessions from before the broker's start. They may be deleted if there are no unused
+        sessions."""
 
     def assign(self, quota: Quota) -> None:
         """Replace the user's quota, and keep the counters."""

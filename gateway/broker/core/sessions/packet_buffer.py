@@ -1,4 +1,4 @@
-"""Buffer of encoded packets for one connection, in order."""
+"""Buffer of encoded packets that will be sent to one connection, in order."""
 
 from typing import Final
 
@@ -6,7 +6,7 @@ from librt.strings import BytesWriter
 
 COPIED_BYTES_MAX: Final = 1_024
 """Maximum bytes of a packet that is copied. Longer packets are not copied, so that a packet for
-many subscribers is in memory once."""
+many subscribers is in memory only once."""
 
 
 class PacketBuffer:
@@ -15,8 +15,7 @@ class PacketBuffer:
     def __init__(self) -> None:
         self._parts: list[bytes] = []
         self._tail: BytesWriter | None = None
-        """Short packets after the last of `_parts`, or None. Most connections are idle and have
-        none."""
+        """Short packets after the last of `_parts`. Most connections are idle, so it is None."""
 
     def is_empty(self) -> bool:
         """Return True if the buffer is empty."""

@@ -1,10 +1,10 @@
 """Messages in flight in one direction of a session, by packet identifier (3.1.1 section 2.3.1).
 
-A message in flight is called an exchange. It is stored in a slot, whose index is the identifier
-modulo the number of slots. Clients choose ascending identifiers and have few messages in flight, so
-two exchanges rarely need the same slot. If they do, the later exchange is stored in a dict. Storing
-all exchanges in a dict would be slower, because Python creates a new object for each identifier
-above 256, and must then compare dict keys by value.
+A message in flight is called an exchange. It is stored in a slot, whose index is the packet
+identifier modulo the number of slots. Clients choose ascending identifiers and have few messages in
+flight, so two exchanges rarely need the same slot. If they do, the later exchange is stored in a
+dict. Storing all exchanges in a dict would be slower, because Python creates a new object for each
+identifier above 256, and must then compare dict keys by value.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ SLOTS_MIN: Final = 8
 """Initial number of slots. It is doubled when more than half of the slots are used."""
 
 _NO_SLOTS: Final[list[None]] = [None]
-"""Slots shared by all tables that never had an exchange. Nothing is ever stored here."""
+"""Slots shared by all empty tables that never had an exchange. Nothing is ever stored here."""
 
 
 @mypyc_attr(acyclic=True)

@@ -1,6 +1,6 @@
 """State of a session (MQTT 3.1.1 section 4.1).
 
-Only `gateway.broker.core.state` changes sessions, and each change is recorded.
+Changes that must survive a restart are applied by `gateway.broker.core.state` and recorded.
 """
 
 from collections import deque
@@ -24,7 +24,7 @@ NO_GROUPS: Final[frozenset[str]] = frozenset()
 
 
 class Pace:
-    """Measures how fast a client empties its queue. Used while a long queue slows publishers."""
+    """Measurement of how fast a client empties its queue while the queue slows publishers."""
 
     def __init__(self) -> None:
         self.since = NO_TIMER
@@ -39,7 +39,7 @@ class Pace:
 
 
 class MemoryQueues:
-    """Clean sessions with queued messages in memory, and the total size of the queues."""
+    """All clean sessions, whose queues are in memory, and the total size of these queues."""
 
     def __init__(self) -> None:
         self.bytes_count = 0
@@ -60,22 +60,22 @@ class Session:
     """A client's session. A `persistent` session outlives its connection and a power cut."""
 
     denials = 0
-    """Number of denials by access rules since the start."""
+    """Number of denials by access rules since the broker's start."""
     owner: Owner | None = None
     """The owner's counters, or None if the session is not open."""
     is_local = False
-    """True if the last connection was from this machine. False after a start until resumed."""
+    """True if the last connection since the broker's start was from this machine."""
     shares: tuple[Share, ...] = ()
-    """Shared limits of the last connection's listener and address. Empty after a start."""
+    """Shared limits of the listener and address of the last connection since the start."""
     recheck_before = 0
-    """Messages queued before this position are checked again, since access rules have changed."""
+    """Messages queued before this position are checked again, since permissions have changed."""
     opened_since_start = False
-    """True if it was opened since the start, so that its client's actions are known."""
+    """True if the session was opened since the broker's start, so all its usage is known."""
 
     certificate: str | None = None
     """The certificate that last authenticated its client, as in `Connection`."""
     is_revoked = False
-    """True if its certificate was revoked. It gets no messages until a new login."""
+    """True if its client's certificate was revoked. It gets no messages until a new login."""
     is_awaited = False
     """True if publishers wait for room in its queue, which refuses messages when full."""
     is_half_full = False
@@ -93,7 +93,7 @@ class Session:
     source: Source | None = None
     """The client as publisher of its last retained message: see `fan_out.source_of`."""
     groups: frozenset[str] = NO_GROUPS
-    """Groups from its client's login. Empty after a start, until the client returns."""
+    """Groups from the client's last login since the broker's start."""
 
     def __init__(  # noqa: PLR0915 - an attribute each
         self, number: int, client_id: str, persistent: bool
@@ -103,11 +103,11 @@ class Session:
         self.client_id_bytes = client_id.encode()
         self.persistent = persistent
         self.username: str | None = None
-        """The user to whom it belongs exclusively, or None if its client has no user."""
+        """The user to whom the session belongs, or None if its client has no user."""
         self.owner_is_unknown = False
-        """True if it predates the recording of users: the first user who resumes it gets it."""
+        """True if the session is older than the recording of users: its next user gets it."""
         self.listener = ""
-        """Listener of its last connection. Empty after a start until it is resumed."""
+        """Listener of the last connection since the broker's start."""
         self.protocol = 4
         self.expiry_seconds = EXPIRY_NEVER if persistent else 0
         """Session expiry interval in seconds, or EXPIRY_NEVER if it does not expire."""
@@ -122,7 +122,7 @@ class Session:
         self.inbound_bytes = 0
         self.outbound: PacketIdentifiers[Delivery] = PacketIdentifiers()
         self.pubrecs = 0
-        """Number of PUBRECs received, as far as deliveries in flight show."""
+        """Number of PUBRECs received. After a restart, only deliveries in flight are counted."""
         self.last_packet_id = 0
         self.unsent: deque[Delivery] = deque()
         """Deliveries in flight that are not resent yet, because the new window is smaller."""
@@ -141,14 +141,14 @@ class Session:
         self.when_full = WhenFull.SLOW
         self.pace = Pace()
         self.loading = False
-        """True while messages are being loaded from disk: no delivery may start meanwhile."""
+        """True while messages are being loaded from disk. Until then, no delivery may start."""
         self.pages_requested = 0
-        """Number of requests. Only the last result counts: the client may have reconnected."""
+        """Number of requests for pages. Only the last is used: the client may have reconnected."""
         self.named_in_batch = -1
         self.closed_ms = 0
         """Gateway time in milliseconds when its connection ended, or 0 while connected."""
         self.away_since = 0.0
-        """The same on the monotonic clock (seconds), which all timers use."""
+        """The same as monotonic time in seconds, which all timers use."""
         self.overflow_noted = False
         self.expiry_timer_due = NO_TIMER
         """Time of the earliest timer for its expiry."""
@@ -186,7 +186,7 @@ class Session:
         return ""
 
     def is_unused(self) -> bool:
-        """Return True if the session was never used, so that deleting it loses nothing."""
+        """Return True if the session was never used, so deleting it loses nothing."""
         return (
             self.opened_since_start
             and not self.received_messages
@@ -228,7 +228,7 @@ class Session:
             owner.queued_bytes += size_bytes
 
     def front(self) -> Delivery | None:
-        """Return the next delivery if it is in memory, otherwise None."""
+        """Return the first delivery in the queue, or None if it is not in memory."""
         if not self.waiting and not self.stored_count and self.recent:
             self.waiting, self.recent = self.recent, self.waiting
         return self.waiting[0] if self.waiting else None

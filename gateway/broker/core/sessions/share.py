@@ -13,7 +13,7 @@ LISTENER: Final = "listener_"
 """Prefix of the names of a listener's limits, in counters and in the log."""
 
 LOGIN_BURST_SECONDS: Final = 10.0
-"""Burst allowed after a pause, in seconds of the rate, since all clients return after an outage."""
+"""Size of a burst after a pause, in seconds of the rate: all clients return after an outage."""
 
 
 class Share:
@@ -38,7 +38,7 @@ class Share:
         """Bytes per second of each client."""
         self.sessions_max = NO_LIMIT
         self.sessions = 0
-        """Sessions whose last connection since the start was counted here, connected or not."""
+        """Sessions whose last connection since the broker's start was counted here."""
         self.login_rate = 0
         self.packet_rate = 0
         self.byte_rate = 0
@@ -92,5 +92,5 @@ class Share:
         return self._logins.take(now)
 
     def is_idle(self, now: float) -> bool:
-        """Return True if no client uses these limits now, so that they can be discarded."""
+        """Return True if no client uses these limits now, so they can be discarded."""
         return not self.sessions and (self._meter is None or self._meter.is_full(now))

@@ -14,7 +14,7 @@ the only one of its level, 930 for the only one of a group."""
 
 
 class Subscription:
-    """A topic filter with the options of its SUBSCRIBE."""
+    """A subscription: a topic filter with the options from the SUBSCRIBE."""
 
     def __init__(self, topic_filter: str, options: int, identifier: int) -> None:
         self.topic_filter = topic_filter
@@ -33,7 +33,7 @@ class Subscription:
         """Key of the group in `TopicTree`, for a shared subscription."""
 
     def delivery_flags(self, qos: int, retain: bool) -> int:
-        """Return the flags for a delivery that results only from this subscription."""
+        """Return the flags of a delivery that is made only because of this subscription."""
         flags = qos | (RETAIN if retain else 0) | (SHARED if self.is_shared else 0)
         return flags | SINGLE_SUBSCRIPTION | self.key << KEY_SHIFT
 
@@ -42,7 +42,7 @@ def names_group(topic_filter: str) -> bool:
     """Return True if a filter is a valid shared subscription (5.0 section 4.8.2).
 
     The result does not depend on the client's protocol version. An invalid shared subscription is
-    refused if the client uses MQTT 5.0. For clients that use an older version, it is an ordinary
+    refused if the client uses MQTT 5.0. If the client uses an older version, it is an ordinary
     filter, and must not be split.
     """
     return is_shared_filter(topic_filter) and validate_shared_filter(topic_filter) is None

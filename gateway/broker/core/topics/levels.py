@@ -1,4 +1,4 @@
-"""A tree of topic levels, either of filters with their subscribers or of topics with messages.
+"""Tree of topic levels, for filters with subscribers or for topics with retained messages.
 
 The tree tracks its memory size. Most levels have a single child, and need no dictionary.
 
@@ -22,11 +22,11 @@ siblings. Measured with the compiled core: 170 in a chain, 230 among 100,000 sib
 two."""
 
 CHILDREN_BYTES: Final = 256
-"""Memory of the dictionary that a level has from two children on, in bytes."""
+"""Memory of the dictionary of a level with two or more children, in bytes."""
 
 SHRUNK_COUNT_MIN: Final = 64
-"""Minimum former entries of a dictionary that is rebuilt once it has less than a quarter of them. A
-Python dictionary never shrinks by itself."""
+"""Minimum former size of a dictionary that is rebuilt when fewer than a quarter of its entries are
+left. A Python dictionary never shrinks by itself."""
 
 
 class Pattern:
@@ -95,7 +95,7 @@ class Levels:
         """The maximum number of levels that a lookup visits in addition to those of the topic."""
 
     def grow(self, topic_filter: str) -> Node:
-        """Return the last level of a topic or filter. Missing levels are created."""
+        """Return the last level of a topic or filter. Create any missing levels."""
         node = self.root
         for name in topic_filter.split("/"):
             child = node.child(name)
@@ -199,7 +199,7 @@ class Levels:
         above = pattern.above
         if pattern.levels or above is None:
             return
-        # The levels below have been removed before.
+        # The levels below have already been removed.
         if pattern.is_single:
             above.single = None
         else:

@@ -25,7 +25,7 @@ class _Siblings:
 class RetainedWalk:
     """A walk through the tree to find retained messages, with a stack instead of recursion.
 
-    Recursion could become too deep, because `max_topic_levels` can be large.
+    Recursion could become too deep, because the limit `max_topic_levels` can be large.
     """
 
     def __init__(self, root: Node, topic_filter: str) -> None:

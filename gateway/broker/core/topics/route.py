@@ -22,7 +22,7 @@ def is_system_topic(topic: str) -> bool:
 
 
 class Target:
-    """A session that gets the messages on a topic, with the highest QoS of its matching filters."""
+    """A session that receives messages on a topic, and the highest QoS of its matching filters."""
 
     def __init__(self, session: Session, qos: int, retain_as_published: bool) -> None:
         self.session = session
@@ -53,13 +53,13 @@ class Group:
         excluded: Session | None,
         refused: set[Session] | None = None,
     ) -> Session | None:
-        """Return the member that gets a message, or None if no member can receive it.
+        """Choose the member that receives a message. Return None if no member can receive it.
 
-        Members that are equally ready take turns.
+        Members that are equally ready are chosen alternately.
 
         Args:
             limits: the broker's limits on messages in flight and in queues.
-            qos: QoS of the message. The QoS granted to a member may be lower.
+            qos: QoS of the message. A member with a lower granted QoS gets it at that QoS.
             size_bytes: size of the message.
             excluded: a member that must not receive the message, or None.
             refused: members to whom the access rules deny the message.
@@ -84,7 +84,7 @@ class Group:
 
 
 class Readiness(IntEnum):
-    """Ranks members of a shared subscription by their readiness to receive a message now.
+    """Readiness of a shared subscription's member to receive a message now.
 
     The member with the highest value is preferred.
     """
@@ -137,19 +137,19 @@ class Route:
         self.identifiers: dict[Session, list[int]] = {}
         """Subscription identifiers by session, without those of shared subscriptions."""
         self.durable = False
-        """True if any session keeps QoS 1 and 2 messages across a power cut."""
+        """True if any session keeps QoS 1 or 2 messages across a power cut."""
         self.persistent = False
         """True if any session is persistent, regardless of its granted QoS."""
         self.plain = True
-        """True if no receiver has options and none is refused, so that a QoS 0 PUBLISH may be
+        """True if no receiver has options and none is refused. A QoS 0 PUBLISH may then be
         forwarded unchanged."""
         self.refused = 0
-        """Number of subscribed sessions and groups that may not receive the topic."""
+        """Number of subscribed sessions and groups that are not allowed to receive the topic."""
         self.refused_targets: list[Target] = []
         """Refused persistent sessions that would have received QoS 1 or 2. The session log has a
         record for each, so that no message seems to be missing."""
         self.is_system = is_system_topic(topic)
-        """True if clients may not publish to the topic."""
+        """True if clients are not allowed to publish to the topic."""
         self.logged = logged
         """True if the session log stores messages with this topic."""
 
@@ -170,10 +170,10 @@ ROUTE_BYTES: Final = 600
 """Memory of a route without sessions in bytes, including its entry in the cache."""
 
 TARGET_BYTES: Final = 112
-"""Memory of each session of a route, in bytes."""
+"""Memory that each session in a route takes, in bytes."""
 
 IDENTIFIERS_BYTES: Final = 256
-"""Memory of the identifiers of one session's subscriptions, in bytes."""
+"""Memory of the subscription identifiers of one session in a route, in bytes."""
 
 
 def memory_bytes_of(route: Route) -> int:
@@ -211,7 +211,7 @@ def add_target(route: Route, session: Session, subscriptions: list[Subscription]
 
 
 def add_refused(route: Route, session: Session, subscriptions: list[Subscription]) -> None:
-    """Record in a route that a subscribed session must not receive messages on the topic."""
+    """Record in a route that a subscribed session is not allowed to receive the topic."""
     route.refused += 1
     target = _target_of(session, subscriptions)
     for subscription in subscriptions:

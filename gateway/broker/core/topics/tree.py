@@ -43,8 +43,8 @@ class TopicTree:
         """Number of subscriptions below `$SYS`, including shared ones."""
         self.retained_count = 0
         self.refuses: Callable[[Session, str], bool] | None = None
-        """Function that returns True if a session must not receive a topic, or None without
-        rules."""
+        """Function that returns True if a session must not receive a topic. None if no client is
+        restricted."""
         self.scope_of: Callable[[Session, Subscription], str] | None = None
         """Function that returns the suffix of a shared subscription's group, so that users have
         their own groups. If it is None, all clients share the groups."""
@@ -115,7 +115,7 @@ class TopicTree:
         return name + self.scope_of(session, subscription)
 
     def unsubscribe(self, session: Session, subscription: Subscription) -> None:
-        """Remove a subscription if it exists."""
+        """Remove a subscription of a session, if it exists."""
         whole_filter, group_name = subscription.topic_filter, subscription.group
         _, topic_filter = split_shared(whole_filter)
         path = self.filters.path(topic_filter)
@@ -145,7 +145,7 @@ class TopicTree:
         return None if groups is None else groups.get(subscription.group)
 
     def route_of(self, topic: str) -> Route:
-        """Return the route of a topic. The route lists each session once [MQTT-3.3.5-1]."""
+        """Return the receivers of messages on a topic, each session only once [MQTT-3.3.5-1]."""
         route = self.routes.get(topic)
         if route is None:
             route = self._find_route(topic)
@@ -226,7 +226,7 @@ def _members_to_join(
     """Return the dictionary to which a session's subscription must be added.
 
     For a shared subscription, the dictionary contains the members of the group `group_name`.
-    Otherwise it contains the subscribers of the topic level. It is created if it does not exist.
+    Otherwise it contains the subscribers of the topic level. A missing dictionary is created.
     """
     if not group_name:
         if node.subscribers is None:

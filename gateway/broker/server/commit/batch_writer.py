@@ -30,10 +30,10 @@ QUICK_COMMIT_SECONDS = 0.0005
 """Commits faster than this need no thread: starting a thread takes a large part of this time."""
 
 QUICK_COMMITS = 16
-"""Number of commits over which the duration is averaged. An SD card takes at least 5 ms."""
+"""Commits over which the duration is averaged. On an SD card, each takes at least 5 ms."""
 
 QUICK_BLOB_BYTES = 1024
-"""Larger batches than this are written by the thread, so that the event loop can serve clients."""
+"""Batches larger than this are written by the thread, so that the event loop can serve clients."""
 
 NO_ROOM_SECONDS = 0.25
 """Time between attempts to write a batch while there is no space for it."""
@@ -43,7 +43,7 @@ SECONDS_BETWEEN_LINES = 60.0
 
 
 class BatchWriter:
-    """Writes one batch of records at a time, and then allows the batch's packets to be sent."""
+    """Writer of batches, one at a time. Releases a batch's packets once the batch is durable."""
 
     def __init__(
         self,
@@ -65,26 +65,26 @@ class BatchWriter:
         self._loop = asyncio.get_running_loop()
         self._thread = ThreadPoolExecutor(1, "commit")
         self.sealed_at = self._loop.time()
-        """When the last non-empty batch was completed, in seconds of the monotonic clock."""
+        """Monotonic time, in seconds, at which the last non-empty batch was completed."""
         self.is_busy = False
         """True if a batch is being written, or waits for space."""
         self.quiet = asyncio.Event()
-        """Set while no batch is being written and none waits for space."""
+        """Event that is set while no batch is being written and none waits for space."""
         self.quiet.set()
         self._started_at = 0.0
         self._commit_seconds = 2 * QUICK_COMMIT_SECONDS
-        """Average duration of a commit in seconds. A disk counts as slow until proven fast."""
+        """Average commit duration in seconds. At first, the disk is assumed to be slow."""
         self._waiting: SealedBatch | None = None
         """The batch for which there was no space. No other batch is written meanwhile."""
         self._lacks_descriptor = False
         """True if the batch waits for a file descriptor and not for disk space."""
         self._next_line_at = 0.0
         self.is_last = False
-        """True if the process is about to end. A batch without space is then discarded."""
+        """True if the process is about to end. A batch that lacks space is then discarded."""
         self.is_unwritten = False
         """True if a batch was discarded. The next start treats this run as unclean."""
         self.is_stopped = False
-        """True if nothing is written any more."""
+        """True once all writing has stopped."""
 
     @property
     def waits_for_room(self) -> bool:
@@ -105,7 +105,7 @@ class BatchWriter:
     def write_part(self) -> None:
         """Write the current batch's unwritten records to disk, without fsync."""
         broker = self.broker
-        # A part must be consistent: it ends a session and passes its messages on to others.
+        # A part that ends a session must also pass the session's messages on to others.
         self._hand_over()
         part = broker.take_part(self._loop.time(), *self.wall_clock.read())
         try:

@@ -17,11 +17,11 @@ from gateway.broker.store.recovery import Recovered
 from gateway.broker.store.store import Store
 
 EVICTION_SECONDS = 0.001
-"""How long messages are removed from memory after a checkpoint before sockets are served again."""
+"""Maximum time for removing messages from memory before sockets are served again, in seconds."""
 
 
 class Checkpoints:
-    """Runs checkpoints, one at a time, while batches of records are being committed."""
+    """Runner of checkpoints, one at a time, while batches of records are being committed."""
 
     def __init__(
         self,

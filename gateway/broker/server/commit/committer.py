@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 
 class Committer:
-    """Decides when the collected records are committed. Only one batch is committed at a time."""
+    """Scheduler of commits. Only one batch of collected records is committed at a time."""
 
     def __init__(
         self,

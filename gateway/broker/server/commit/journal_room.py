@@ -14,7 +14,7 @@ logger = logging.getLogger(__name__)
 
 
 class JournalRoom:
-    """Decides which old data is removed from the journal with the next batch of records."""
+    """Removal of old data from the journal, which takes place with the next batch of records."""
 
     def __init__(self, broker: Broker, store: Store) -> None:
         self.broker = broker
@@ -23,7 +23,7 @@ class JournalRoom:
         """True if there are blobs to remove."""
         self._bytes_max = 0
         self._given_up_bytes: int | None = None
-        """Size limit of the journal that applies once, because disk space is short."""
+        """Size limit for the next removal only, set because disk space is short. Otherwise None."""
 
     def exported(self, sequence: int) -> None:
         """Record that the uploader has exported all events up to number `sequence`.

@@ -24,7 +24,8 @@ class CommitMetrics:
         self.counts = [0] * (len(BOUNDS_MS) + 1)
         """Number of commits in each bucket of `BOUNDS_MS`, and above the last bound."""
         self._longest = [0.0] * (STEPS + 1)
-        """Longest commit of each time step in the last hour, the current step first."""
+        """Duration of the longest commit in each time step of the last hour, in seconds. The first
+        entry is for the current step."""
         self._clock = StepClock()
 
     def add(self, seconds: float, blob_bytes: int) -> None:

@@ -1,1 +1,1 @@
-"""The broker's side of the control sockets (docs/formats/control-socket.md)."""
+"""Control sockets of the broker, and the commands they accept (docs/formats/control-socket.md)."""

@@ -62,10 +62,10 @@ class Alarms:
 
 
 def _acknowledged(request: dict[str, Any]) -> dict[str, Any]:
-    """Check a request which states that a person has acknowledged an alarm.
+    """Check the status page's report that a person has acknowledged an alarm.
 
-    The caller records the acknowledgement as an event. The status page's process stores it.
-    Raises Refused if the request is invalid.
+    The status page's process stores the acknowledgement. The caller of this function records an
+    event for it. Raises Refused if the request is invalid.
     """
     text_of(request, "id")
     text_of(request, "subject")

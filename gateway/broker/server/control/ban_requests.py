@@ -9,14 +9,14 @@ from gateway.broker.server.bans import Bans, TooManyBans
 from gateway.broker.server.control.refused import Refused
 
 LISTED_MAX = 100
-"""Maximum number of bans per answer. With the longest names and reasons they fit into the longest
+"""Maximum number of bans per answer. Even with the longest names and reasons, they fit into one
 line of the protocol."""
 
 SECONDS_MAX = 10 * 365 * 86_400
 
 
 class BanRequests:
-    """Answers the commands `ban`, `bans` and `lift_ban`."""
+    """Handlers of the commands `ban`, `bans` and `lift_ban`."""
 
     def __init__(self, bans: Bans) -> None:
         self._bans = bans

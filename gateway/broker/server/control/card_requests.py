@@ -32,7 +32,7 @@ Request = dict[str, Any]
 
 
 class CardRequests:
-    """Passes requests from administrators to the program that changes the SD card's system.
+    """Handlers of commands that write administrators' requests for changes to the SD card's system.
 
     Use an instance from only one event loop.
     """
@@ -99,7 +99,7 @@ class CardRequests:
         return _written(self._directory_for(name), name, {})
 
     def _directory_for(self, name: str) -> Path:
-        """Return the directory for requests.
+        """Return the directory for requests. `name` is the command, for the error message.
 
         Raises Refused if the gateway does not run from the SD card.
         """
@@ -111,7 +111,7 @@ class CardRequests:
 
 
 def _written(directory: Path, name: str, given: Mapping[str, Any]) -> Request:
-    """Write a request to a temporary file with mode 0640, and rename the complete file.
+    """Write the request `name` to a temporary file with mode 0640, then rename the file to `name`.
 
     `given` contains the request's arguments. Raises Refused if an earlier request is still waiting,
     or the file cannot be written.

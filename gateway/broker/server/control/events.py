@@ -77,7 +77,7 @@ class Found:
         try:
             batch = decode(blob)
         except DamagedBlob:
-            return True  # The next start salvages the journal, and reports it.
+            return True  # The next start salvages the journal, and reports the damage.
         wanted = self._wanted
         for index in reversed(range(len(batch.events))):
             event = batch.events[index]
@@ -112,7 +112,7 @@ class Found:
 
 
 class Events:
-    """Answers the command `events` with the newest events in the journal."""
+    """Handler of the command `events`, which returns the newest events in the journal."""
 
     def __init__(self, recent: RecentBlobs) -> None:
         self._recent = recent

@@ -18,9 +18,10 @@ from gateway.broker.server.commit.recent_blobs import RecentBlobs
 from gateway.broker.server.control.payloads import PAYLOAD_BYTES_SHOWN, payload_of
 
 LATEST_BYTES_MAX: Final = 2 * 1024 * 1024
-"""Maximum memory for the latest messages: some 3,000 topics. Beyond it, the oldest are removed."""
+"""Maximum memory for the latest messages in bytes, enough for some 3,000 topics. Beyond it, the
+oldest messages are removed."""
 LATEST_BYTES_EACH: Final = 400
-"""Memory for one message in addition to its strings and its payload."""
+"""Memory for one message in bytes, in addition to its strings and its payload."""
 SLICE_BYTES: Final = 32 * 1024
 """Number of bytes decoded before the event loop serves clients again."""
 
@@ -79,7 +80,7 @@ class LatestMessages:
                     for topic, message in _messages_in(blob).items():
                         found.setdefault(topic, message)
                 except (DamagedBlob, KeyError, ValueError):
-                    continue  # The next start salvages the journal, and reports it.
+                    continue  # The next start salvages the journal, and reports the damage.
                 newest = max(newest, blob.last_sequence)
                 sliced_bytes += len(data)
                 if sliced_bytes >= SLICE_BYTES:

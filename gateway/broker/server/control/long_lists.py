@@ -14,9 +14,9 @@ async def first_in_slices(
 ) -> list[_Item]:
     """Select the items of a page from `items`, without blocking the event loop.
 
-    `first_of` sorts the items that it is given, and returns the first ones, as many as the page
-    needs. Each call gets the result of the previous call and up to `slice_items` further items.
-    Between two calls, the event loop can handle other events.
+    `first_of` sorts the items that it receives, and returns only as many of the first ones as the
+    page needs. Each call gets the result of the previous call and up to `slice_items` further
+    items. Between two calls, the event loop can handle other events.
     """
     rest = iter(items)
     found: list[_Item] = []
@@ -27,7 +27,7 @@ async def first_in_slices(
 
 
 def fitting(shown: Iterable[dict[str, Any]], bytes_max: int) -> list[dict[str, Any]]:
-    """Return as many objects as fit into `bytes_max` bytes of JSON, but always the first one."""
+    """Return the first objects in `shown`, up to `bytes_max` bytes of JSON, but at least one."""
     found: list[dict[str, Any]] = []
     size_bytes = 0
     for one in shown:

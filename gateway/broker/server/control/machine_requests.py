@@ -23,7 +23,7 @@ Request = dict[str, Any]
 
 
 class MachineRequests:
-    """Forwards administrators' requests for a restart or a reboot to systemd."""
+    """Handlers of `restart` and `reboot`, which forward administrators' requests to systemd."""
 
     def __init__(self) -> None:
         self.directory: Path | None = None

@@ -50,11 +50,11 @@ NAME_CHARACTERS_MAX: Final = 1_024
 
 
 class OperatorCommands:
-    """Checks whether the configuration allows a caller's command, and logs the result."""
+    """Permission checks for operators' commands, with a count and a log line for each command."""
 
     def __init__(self) -> None:
         self.page: Api | None = None
-        """The configuration of the status page, or None before the start. Then no commands are
+        """The configuration of the status page. None before the start, when no commands are
         allowed."""
         self.counted: Counter[str] = Counter()
         """Number of actions since the start, by command. `refused` counts those that were not

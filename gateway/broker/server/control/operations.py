@@ -1,4 +1,4 @@
-"""Recording of operators' actions in the session log, with the operator and the result.
+"""Records operators' actions in the session log, with the operator and the result.
 
 These events explain, for example, why a client was disconnected. All actions reserved for operators
 are recorded, no matter which socket received the request. Commands that only read are not recorded.
@@ -25,8 +25,8 @@ RECORDED: Final = frozenset(
 """Commands that are recorded as events."""
 
 REPORTED: Final = frozenset({"api_token_added", "api_token_removed"})
-"""Actions of the command line on files that the broker does not read. They are reported with the
-command `operated`."""
+"""Changes that command-line programs make to files which the broker does not read. The programs
+report the changes with the command `operated`."""
 
 REFUSED_PER_SECOND, REFUSED_BURST = 1.0, 20.0
 """Rate limit for recording refused requests, so that a compromised status page cannot fill the
@@ -44,7 +44,7 @@ _CREDENTIALS: Final = struct.Struct("3i")
 
 
 class Operations:
-    """Records an event for each action of an operator."""
+    """Recorder of operators' actions, which adds an event to the session log for each action."""
 
     def __init__(self, observe: Callable[[str, str], None], now: Callable[[], float]) -> None:
         """Set the callbacks.

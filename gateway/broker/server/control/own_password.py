@@ -16,12 +16,12 @@ from gateway.broker.server.event_loop.authentication import Authentications
 from gateway.broker.wire.codes import SERVER_BUSY, SERVER_UNAVAILABLE
 
 CHANGES_WAITING_MAX: Final = 4
-"""Maximum number of waiting changes of one file. Each hashes a password, which takes a tenth of a
-second of CPU time."""
+"""Maximum number of waiting changes to one file. Each change hashes a password, which takes a tenth
+of a second of CPU time."""
 
 
 class ConfirmedChanges:
-    """Permits changes to a file, one at a time. Each change needs the administrator's password."""
+    """Changes to a file, allowed one at a time and only with the administrator's own password."""
 
     def __init__(self, authentications: Authentications, what: str) -> None:
         """Set the dependencies. `what` is a noun for error messages, such as "users"."""

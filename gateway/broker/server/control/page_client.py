@@ -32,7 +32,8 @@ VERSION: Final = 5
 """The client uses MQTT 5.0, because earlier versions cannot report that a message was refused."""
 PACKET_ID: Final = 1
 PACKET_BYTES_MAX: Final = 64 * 1024
-"""Maximum length of a packet from the broker, which only sends acknowledgements with a reason."""
+"""Maximum length of a packet from the broker in bytes. The broker sends this client nothing longer
+than an acknowledgement with a reason."""
 
 Answer = Connack | Puback | Pubrec | Pubcomp | Disconnect
 
@@ -93,7 +94,7 @@ class PageClient(Channel):
     def write(self) -> None:
         """Decode the packets that the core has sent to this client.
 
-        Close the connection if the core has closed its side.
+        Close the connection if the core has closed it.
         """
         data = self.connection.take_outgoing()
         self._event_loop.broker.statistics.bytes_sent += len(data)

@@ -16,8 +16,8 @@ from gateway.broker.server.event_loop.authentication import Authentications
 from gateway.broker.wire.codes import SERVER_BUSY, SERVER_UNAVAILABLE
 
 PAGE_CHECKS_MAX = 8
-"""Maximum number of logins at the status page that are being checked or queued, because MQTT
-clients share the queue. Any further person is asked to try again."""
+"""Maximum number of logins at the status page that are being checked or queued. They share the
+queue with MQTT clients. Further people are asked to try again."""
 
 ADDRESS_BYTES_MAX = 128
 """Maximum length of an address. An IPv6 address with a zone and a port takes 80 bytes."""
@@ -29,7 +29,7 @@ Request = dict[str, Any]
 
 
 class People:
-    """Answers the commands `authenticate` and `user` of the status page."""
+    """Handlers of the commands `authenticate` and `user`, which the status page sends."""
 
     def __init__(self, authentications: Authentications, version_key: bytes) -> None:
         """Set the dependencies.

@@ -26,10 +26,11 @@ PAYLOAD_BYTES_MAX: Final = 8_192
 """Maximum size of a payload, which is meant for test messages. A form of the status page has at
 most 36 KiB, and a byte of the payload may take three bytes there."""
 PUBLISHING_MAX: Final = 8
-"""Maximum number of messages being published concurrently. The status page allows as many
+"""Maximum number of messages being published concurrently. The status page has the same limit for
 concurrent actions."""
 ANSWER_SECONDS_MAX: Final = 10.0
-"""Maximum time until a message is durable. The status page waits for 15 s."""
+"""Maximum wait until a message is durable, in seconds: less than the 15 s for which the status page
+waits."""
 _ADDRESS_CHARACTERS_MAX: Final = 64
 
 _REASONS: Final = {
@@ -42,7 +43,7 @@ Request = dict[str, Any]
 
 
 class Publications:
-    """Publishes messages on behalf of operators, subject to their access rules."""
+    """Handlers of commands that publish messages for operators, subject to their access rules."""
 
     def __init__(self, event_loop: EventLoop) -> None:
         self._event_loop = event_loop
@@ -50,7 +51,7 @@ class Publications:
 
     @property
     def commands(self) -> dict[str, Callable[[Request], Awaitable[Request]]]:
-        """A dictionary of commands about publishing and the functions that answer them."""
+        """The functions that answer commands about publishing, by command name."""
         return {"publish": self.publish, "clear_retained": self.clear}
 
     async def publish(self, request: Request) -> Request:

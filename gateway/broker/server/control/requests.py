@@ -51,12 +51,12 @@ Request = dict[str, Any]
 Answer = dict[str, Any]
 Command = Callable[[Request], Answer | Awaitable[Answer]]
 Permit = Callable[[str, Request], None]
-"""A check that raises Refused for a command that a socket does not accept."""
+"""A function that raises Refused if a socket does not accept a command."""
 Note = Callable[[Request, Answer], None]
 
 
 class Control:
-    """Answers the requests on all control sockets."""
+    """Dispatcher of the requests on all control sockets."""
 
     def __init__(
         self,

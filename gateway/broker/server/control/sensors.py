@@ -23,11 +23,11 @@ COMMANDS: Final = (
 READING: Final = frozenset({"serial_ports", "serial_port", "serial_progress", "serial_frames"})
 """Forwarded commands that change nothing and open no port."""
 RELOAD: Final = "serial_reload"
-"""Command that is forwarded after a reload of the broker: the bridge reads its ports again."""
+"""Command that makes the bridge read its ports again, sent after a reload of the broker."""
 
 REQUESTS_MAX: Final = 8
-"""Maximum number of requests that wait for the bridge. The status page allows as many concurrent
-requests."""
+"""Maximum number of requests that wait for the bridge. The status page has the same limit for
+concurrent requests."""
 REQUEST_BYTES_MAX: Final = 128 * 1024
 """Maximum size of a request in bytes. A sensor's file has at most half this size."""
 ANSWER_SECONDS_MAX: Final = 12.0
@@ -37,8 +37,8 @@ POLL_SECONDS_MAX: Final = 20.0
 """Time after which `serial_requests` is answered even without a request, so that the bridge notices
 that the broker is still running."""
 AWAY_SECONDS: Final = 5.0
-"""The bridge counts as away if it has not polled for this time. A request then waits as long for a
-bridge that is starting: it tries to connect every 2 s."""
+"""Seconds without a poll after which the bridge counts as away. A request then waits for the same
+time, because a bridge that is starting tries to connect every 2 s."""
 
 Request = dict[str, Any]
 Answer = dict[str, Any]
@@ -63,14 +63,14 @@ class SensorRequests:
 
     @property
     def commands(self) -> dict[str, Callable[[Request], Awaitable[Answer]]]:
-        """A dictionary of commands about sensors and the functions that answer them."""
+        """The functions that answer commands about sensors, by command name."""
         return {**dict.fromkeys(COMMANDS, self._pass_on), "serial_requests": self._taken}
 
     def reload(self) -> None:
         """Tell the bridge that the configuration was reloaded.
 
-        The bridge then reads its serial ports from the configuration again. Do not wait for the
-        bridge's answer.
+        The bridge then reads its serial ports from the configuration again. The call returns
+        without waiting for the bridge's answer.
         """
         if len(self._queue) < REQUESTS_MAX and self._is_bridge_there:
             self._put({"command": RELOAD})
@@ -106,7 +106,7 @@ class SensorRequests:
             ) from None
         finally:
             del self._waiting[number]
-            # A request that the bridge has not fetched must not be executed when it returns.
+            # A bridge that starts later must not execute a request that was given up.
             if passed_on in self._queue:
                 self._queue.remove(passed_on)
         return _result_of(answer)

@@ -20,7 +20,8 @@ SESSIONS_BYTES_MAX: Final = LINE_BYTES_MAX - 64 * 1024
 space for the rest of the answer."""
 SESSIONS_LISTED_MAX: Final = 1_000
 SLICE_SESSIONS: Final = 1_000
-"""Number of sessions compared before the event loop serves clients again: about a millisecond."""
+"""Number of sessions compared before the event loop serves clients again, which takes about a
+millisecond."""
 STATES: Final = ("all", "connected", "away", "drops")
 _SORTS: Final[dict[str, Callable[[Session], int]]] = {
     "queued": lambda session: -session.queued_count,
@@ -49,7 +50,7 @@ class Wanted:
         now, time = asyncio.get_running_loop().time(), event_loop.broker.state.time
         time.advance(now)
         self._zero_ms = time.time_ms - int(now * 1000)
-        """Gateway time in milliseconds at zero of the monotonic clock."""
+        """Gateway time, in milliseconds, at which the monotonic clock was zero."""
         self._search = text_of(request, "search", "").casefold()
         self._user = text_of(request, "user", "")
         self._state, self.sort = request.get("state", "all"), request.get("sort", "client_id")
@@ -112,7 +113,7 @@ class Wanted:
 
 
 class SessionList:
-    """Answers requests about the broker's sessions. Use it from only one event loop."""
+    """Handlers of the commands `sessions` and `session`. Use them from only one event loop."""
 
     def __init__(self, event_loop: EventLoop) -> None:
         self._event_loop = event_loop
@@ -120,7 +121,7 @@ class SessionList:
 
     @property
     def commands(self) -> dict[str, Callable[[dict[str, Any]], Any | Awaitable[Any]]]:
-        """A dictionary of commands about sessions and the functions that answer them."""
+        """The functions that answer commands about sessions, by command name."""
         return {"sessions": self.listed, "session": self.shown}
 
     async def listed(self, request: dict[str, Any]) -> dict[str, Any]:

@@ -36,11 +36,12 @@ DIRECTORY_MODE = 0o755
 """Mode of a directory that is created for the sockets. The modes of the sockets restrict access."""
 
 Answer = Callable[[bytes, str], Awaitable[dict[str, Any]]]
-"""Returns the answer to a line. The second argument describes the local user who sent the line."""
+"""A function that returns the answer to a line. Its second argument describes the local user who
+sent the line."""
 
 
 class ControlSocket:
-    """Listens on a Unix socket, and answers every line that it receives."""
+    """A listening Unix socket. The broker answers every line that it receives there."""
 
     def __init__(self, path: Path, group: str | None, answer: Answer) -> None:
         self._path = path

@@ -30,7 +30,7 @@ Result = TypeVar("Result")
 
 
 class TokenChanges:
-    """Changes the file of the API's tokens. Use it from only one event loop."""
+    """Handlers of commands that change the API's token file. Use them from only one event loop."""
 
     def __init__(self, authentications: Authentications) -> None:
         """Set the dependencies. `authentications` checks the administrators' passwords."""
@@ -40,7 +40,7 @@ class TokenChanges:
 
     @property
     def commands(self) -> dict[str, Callable[[Request], Awaitable[Request]]]:
-        """A dictionary of commands to change tokens and the functions that answer them."""
+        """The functions that answer commands to change tokens, by command name."""
         return {"add_token": self._add, "remove_token": self._remove}
 
     async def _add(self, request: Request) -> Request:

@@ -10,31 +10,31 @@ from gateway.broker.server.event_loop.event_loop import EventLoop
 from gateway.broker.wire.topics import validate_topic_name
 
 TOPICS_MAX: Final = 8
-"""Maximum number of topics in a request: the description of a device, and its availability."""
+"""Maximum number of topics in a request. The status page requests the topics of one device."""
 TOPIC_CHARACTERS_MAX: Final = 1_024
-"""Maximum length of a topic in characters, so that the answer stays below the longest line."""
+"""Maximum length of a topic in characters, so that the answer fits into one line."""
 PAYLOAD_BYTES_MAX: Final = 128 * 1024
-"""Maximum size of all payloads in an answer in bytes: a description of 128 values has 40 kB, and
-each byte may take six in JSON, of a line of 1 MiB."""
+"""Maximum total size of the payloads in an answer, in bytes. A device description with 128 values
+has 40 kB. Each byte may take six bytes in JSON, and a line of the protocol has at most 1 MiB."""
 CLIENTS_NAMED_MAX: Final = 8
 """Maximum number of client ids for each topic. Further clients are only counted."""
 SESSIONS_EXAMINED_MAX: Final = 1_000
-"""Maximum number of receivers of a topic that are examined for being connected: a millisecond."""
+"""Maximum number of a topic's receivers that are checked for a connection: a millisecond's work."""
 CLIENT_ID_CHARACTERS_MAX: Final = 256
-"""Maximum length of a client id that is named, so that the answer stays below the longest line."""
+"""Maximum length of a client id that is named, so that the answer fits into one line."""
 
 Request = dict[str, Any]
 
 
 class TopicStates:
-    """Answers requests about single topics. Use it from only one event loop."""
+    """Handler of the command `topic_states`. Use it from only one event loop."""
 
     def __init__(self, event_loop: EventLoop) -> None:
         self._state = event_loop.broker.state
 
     @property
     def commands(self) -> dict[str, Callable[[Request], Request]]:
-        """A dictionary from the command name `topic_states` to the function that answers it."""
+        """The function that answers the command `topic_states`, by command name."""
         return {"topic_states": self.shown}
 
     def shown(self, request: Request) -> Request:

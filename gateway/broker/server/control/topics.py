@@ -19,7 +19,8 @@ TOPICS_MAX: Final = 500
 TOPICS_BYTES_MAX: Final = LINE_BYTES_MAX // 2
 """Maximum size of the topics in an answer as JSON, in bytes."""
 SLICE_TOPICS: Final = 1_000
-"""Number of topics compared before the event loop serves clients again: about a millisecond."""
+"""Number of topics compared before the event loop serves clients again, which takes about a
+millisecond."""
 
 
 class Wanted:
@@ -57,9 +58,9 @@ class Wanted:
 
 
 class Topics:
-    """Answers requests about topics, from the retained messages and the newest journal data.
+    """Handlers of commands about topics, using the retained messages and the newest journal data.
 
-    Use it from only one event loop.
+    Use them from only one event loop.
     """
 
     def __init__(self, event_loop: EventLoop) -> None:
@@ -72,7 +73,7 @@ class Topics:
     def commands(
         self,
     ) -> dict[str, Callable[[dict[str, Any]], dict[str, Any] | Awaitable[dict[str, Any]]]]:
-        """A dictionary of commands about topics and the functions that answer them."""
+        """The functions that answer commands about topics, by command name."""
         return {
             "topics": self.listed,
             **self._states.commands,

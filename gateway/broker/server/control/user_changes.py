@@ -26,7 +26,7 @@ Request = dict[str, Any]
 
 
 class UserChanges:
-    """Changes the password file and reloads it. Use it from only one event loop."""
+    """Handlers of commands that change the password file. Use them from only one event loop."""
 
     def __init__(
         self, authentications: Authentications, reload: Callable[[], dict[str, Any]]
@@ -40,7 +40,7 @@ class UserChanges:
 
     @property
     def commands(self) -> dict[str, Callable[[Request], Awaitable[Request]]]:
-        """A dictionary of commands to change users and the functions that answer them."""
+        """The functions that answer commands to change users, by command name."""
         return {"set_password": self._set_password, "remove_user": self._remove_user}
 
     async def _set_password(self, request: Request) -> Request:

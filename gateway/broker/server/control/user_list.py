@@ -9,19 +9,19 @@ from gateway.broker.server.control.refused import Refused, text_of
 from gateway.broker.server.event_loop.event_loop import EventLoop
 
 USERS_MAX: Final = 200
-"""Maximum number of users per answer. With names of 1,024 bytes, all escaped, they fit into the
-longest line of the protocol."""
+"""Maximum number of users per answer. Even with escaped names of 1,024 bytes, they fit into one
+line of the protocol."""
 
 
 class UserList:
-    """Answers requests about users, based on the password file and the counters for quotas."""
+    """Handler of the command `users`, using the password file and the counters for quotas."""
 
     def __init__(self, event_loop: EventLoop) -> None:
         self._event_loop = event_loop
 
     @property
     def commands(self) -> dict[str, Callable[[dict[str, Any]], dict[str, Any]]]:
-        """A dictionary from the command name `users` to the function that answers it."""
+        """The function that answers the command `users`, by command name."""
         return {"users": self.listed}
 
     def listed(self, request: dict[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 
 ROUNDS: Final = 2
 """Iterations of the asyncio loop between the time when a timer is due and its action. In the first
-iteration the loop may have checked its sockets before the timer was due; in the second it checks
+iteration, the loop may have checked its sockets before the timer was due. In the second, it checks
 them again."""
 
 ROUNDS_WHEN_LATE: Final = 8
@@ -34,7 +34,7 @@ collection or a step of a checkpoint on a slow card takes less time."""
 
 
 class Alarm:
-    """Wakes the broker core when the core's next timer is due."""
+    """Alarm clock of the broker core, which wakes the core when its next timer is due."""
 
     def __init__(self, broker: Broker, schedule: Callable[[], None]) -> None:
         """Set the broker core and the callback.
@@ -51,7 +51,7 @@ class Alarm:
     def set(self, due: float | None) -> None:
         """Schedule a call that wakes the core at `due`, unless an earlier call is scheduled.
 
-        `due` is in seconds of the monotonic clock. If `due` is None, do nothing.
+        `due` is monotonic time in seconds. If `due` is None, do nothing.
         """
         if due is None or due >= self._due:
             return

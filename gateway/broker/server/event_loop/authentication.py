@@ -42,7 +42,7 @@ def _note_nothing(username: str, seconds: float | None) -> None:
 
 
 class Authentications:
-    """Runs credential checks with the current authenticator."""
+    """Credential checks of the broker, which use the current authenticator."""
 
     def __init__(
         self,
@@ -61,8 +61,8 @@ class Authentications:
         """Called with a user that no longer exists at its source, unless another source has
         authenticated one of the user's connections."""
         self.user_proven: Callable[[str, float | None], None] = _note_nothing
-        """Called with an accepted user, and for how many seconds the authentication is valid. None
-        means that it is valid as long as the source contains the user."""
+        """Called with an accepted user and the number of seconds for which the authentication is
+        valid. None means that it is valid as long as the source contains the user."""
         self._counted: Counter[str] = Counter()
 
     @property
@@ -157,8 +157,8 @@ class Authentications:
         self._exchanges.add(connection, exchange, origin, deadline)
 
     def _expire(self, connection: Connection) -> None:
-        # A client that is not connected yet is subject to the core's connect timeout; one that
-        # started re-authentication and stopped would keep its exchange forever.
+        # A client that is not connected yet is subject to the core's connect timeout. A connected
+        # client that stops in the middle of re-authentication would keep its exchange forever.
         if connection.state is ConnectionState.CONNECTED:
             detail = "re-authentication was not finished within connect_timeout"
             self._settle(connection, AuthenticationAnswer(NOT_AUTHORIZED, None, None, detail))

@@ -14,7 +14,7 @@ If the clock is never synchronised, deadlines are later by that amount."""
 
 
 class ClockWatch:
-    """Detects when the wall clock is stepped or its quality changes."""
+    """Monitor that reports when the wall clock is stepped or its quality changes."""
 
     def __init__(self, wall_clock: WallClock, broker: Broker) -> None:
         self._wall_clock = wall_clock

@@ -18,13 +18,14 @@ Closing takes longer than a round trip only if the peer does not read, or does n
 side."""
 
 STOP_SECONDS: Final = 1.0
-"""Time in which all clients can read why the broker stops, and close: a round trip over a bad radio
-link. A client that hangs must not delay a restart any longer."""
+"""Time for all clients to read why the broker stops and to close their connections, in seconds. It
+is enough for a round trip over a bad radio link. A client that hangs must not delay a restart any
+longer."""
 
 FILES: Final = 64
-"""Minimum number of descriptors reserved for journal, tables, listeners and control sockets.
-Connections beyond `max_connections` and connections that are being closed share the rest of the
-reserve."""
+"""Minimum number of file descriptors that connections leave free for the journal, tables, listeners
+and control sockets. Connections beyond `max_connections` and connections that are being closed may
+use the other reserved descriptors."""
 
 
 class ClosingChannels:

@@ -36,12 +36,12 @@ UPKEEP_SECONDS = 1.0
 """Interval of `upkeep`, which checks checkpoints, the journal, the clock and disk space."""
 
 BURST_BYTES = 1024 * 1024
-"""Received bytes after which sockets are written to within a tick. Otherwise messages published at
-the same time would accumulate in memory, once per subscriber, before slow readers are noticed."""
+"""Received bytes after which outgoing data is sent before the next tick. Otherwise messages that
+arrive together would fill memory, once per subscriber, before slow readers are noticed."""
 
 
 class EventLoop:
-    """Connects the clients' channels, the broker core and the store on disk."""
+    """The event loop, which connects the clients' channels, the broker core and the store."""
 
     def __init__(
         self,
@@ -163,7 +163,7 @@ class EventLoop:
             self._write_out()
 
     def violate(self, channel: Channel, violation: Violation) -> None:
-        """Close a connection after a violation outside MQTT, such as an invalid WebSocket frame."""
+        """Close a connection for a reason outside MQTT, such as a ban or an invalid TLS record."""
         self.broker.end_for(channel.connection, violation, self._loop.time())
         self.schedule()
 
@@ -207,7 +207,7 @@ class EventLoop:
             self._loop.call_soon(self._tick)
 
     def _batch_released(self) -> None:
-        """Schedule a tick to send the packets of a committed batch, unless a tick is running."""
+        """Schedule a tick after a commit, unless the running tick sends the packets anyway."""
         if not self._committing or self.committer.wants_tick():
             self.schedule()
 
@@ -228,8 +228,8 @@ class EventLoop:
                 self._read_on(connection)
         if broker.effects.system_subscriptions:
             self.answer_system_topics()
-        # Packets that may be sent already do not wait for the next batch to be durable, but only
-        # until records that they may reveal are written: then the committer calls `_write_out`.
+        # Packets that may be sent now do not wait until the next batch is durable. If they may
+        # reveal new records, they wait only until the committer has written these records.
         if not broker.batch.lazy:
             self._write_out()
         self._committing = True

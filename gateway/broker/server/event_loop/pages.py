@@ -1,4 +1,4 @@
-"""Loading of queued messages from disk for the broker core, a few pages per tick."""
+"""Loads queued messages from disk for the broker core, a few pages per tick."""
 
 import asyncio
 

@@ -24,8 +24,8 @@ CHECKS_PER_SECOND_MAX: Final = 100
 connections take two minutes."""
 
 Ended = Callable[[Connection, bool], None]
-"""Called with a connection whose credentials are no longer valid, and True if its user no longer
-exists."""
+"""Called with a connection whose credentials are no longer valid, and with True if its user no
+longer exists, else False."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,18 +23,19 @@ which take two milliseconds."""
 
 # Not Final: tests set a value that is so long that only the work counts.
 TURN_SECONDS: float = 0.0005
-"""Length of a client's turn: no slice starts later. The clock limits expensive work, and
-`TURN_UNITS` limits cheap work: a unit of the cheapest work takes a twentieth of the most
-expensive."""
+"""Length of a client's turn in seconds. No slice starts after this time. The time limits expensive
+work, and `TURN_UNITS` limits cheap work: the cheapest unit of work takes a twentieth of the time of
+the most expensive one."""
 
 TURN_UNITS: Final = 8 * SLICE_UNITS
-"""Work units per client's turn. Two other limits are equal to it: the work of all reads since the
-last tick before clients that send much have to wait, and the work of turns that are committed
-together, so that short turns do not cost one fsync each."""
+"""Maximum work units in a client's turn. Two other limits have the same value. One is the work of
+all reads since the last tick, beyond which clients that send much have to wait. The other is the
+work of turns that are committed together, so that short turns do not cost one fsync each."""
 
 HEAVY_UNITS: Final = SLICE_UNITS
-"""A client whose last received data caused more work has to wait if the reads since the last tick
-have used up a turn. Otherwise ten such clients would make all others wait for ten turns."""
+"""Work units above which a client's last read counts as heavy. Its next data has to wait if the
+reads since the last tick have used up a turn. Otherwise ten such clients would make all others wait
+for ten turns."""
 
 # Not Final: tests set a small value.
 UNREAD_BYTES_MAX: int = 32 * 1024 * 1024
@@ -43,7 +44,7 @@ size. Further data is decoded immediately and then counts against the limits of 
 
 
 class FairReader:
-    """Processes the clients' input in turns, and pauses reading from clients that send too much."""
+    """Scheduler of the clients' input. Pauses reading from clients that send too much."""
 
     def __init__(
         self,
@@ -76,7 +77,7 @@ class FairReader:
         self._loop = asyncio.get_running_loop()
         self._overloaded: set[Channel] = set()
         self._unfinished: dict[Channel, None] = {}
-        """Clients that sent more than one turn of work, in the order of their turns."""
+        """Clients whose input is not fully processed, in the order of their next turns."""
         self._scheduled = False
 
     def forget(self, channel: Channel) -> None:

@@ -63,7 +63,7 @@ def _adjtimex() -> Callable[[], int] | None:
 
 
 class WallClock:
-    """Reads the wall clock and its quality, and detects when the clock is stepped.
+    """The wall clock and its quality. Detects when the clock is stepped.
 
     Times are in milliseconds since 1970-01-01 UTC. `floor_ms` is the last time that the previous
     run recorded, and `floor_clock` is the clock's quality at that time.

@@ -26,8 +26,8 @@ address that has been without a connection for the longest time is removed, and 
 burst again."""
 
 BURST_SECONDS: Final = 10.0
-"""Size of the allowed burst per address, in seconds of its rate: machines with the same address
-reconnect together after an outage."""
+"""Size of the allowed burst of new connections, in seconds of the configured rate. Machines that
+share an address reconnect together after an outage."""
 
 SECONDS_BETWEEN_LINES: Final = 60.0
 """Shortest time between two log lines about the same address."""
@@ -38,8 +38,8 @@ EXAMINED_MAX: Final = 8
 CONNECTIONS_REFUSED: Final = "max_connections_per_address"
 RATE_REFUSED: Final = "max_connection_rate_per_address"
 LISTENER_RATE_REFUSED: Final = "max_connection_rate"
-"""Name under which the status counts these refusals in `errors`: the name of the configuration
-key."""
+"""Name in the status's `errors` for connections refused because of their listener's rate limit. The
+configuration key has the same name."""
 
 LOOPBACK: Final[tuple[Network, ...]] = (
     ipaddress.ip_network("127.0.0.0/8"),
@@ -94,7 +94,7 @@ class Entry:
 
 
 class AddressLimits:
-    """Counts connections by address. Enforces the limits and rejects banned networks."""
+    """Limits and counters of connections by address. Rejects banned networks."""
 
     def __init__(self, statistics: Statistics, settings: AddressSettings) -> None:
         self._statistics = statistics

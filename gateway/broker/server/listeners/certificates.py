@@ -25,8 +25,8 @@ CHECK_SECONDS: Final = 60.0
 """Interval at which the files are checked. Programs such as certbot replace them without notice."""
 
 SETTLE_SECONDS: Final = 2.0
-"""Waiting time after a change of a file: certificate and key are two files, and are read when
-neither has changed any more."""
+"""Waiting time after a file has changed, in seconds. Certificate and key are two files, which are
+loaded once neither of them changes any more."""
 
 WARNINGS_SECONDS: Final = 86_400.0
 """Interval of log lines about a certificate that expires soon."""
@@ -53,18 +53,18 @@ class Certificates:
         self._tried = self.used_state
         """State of the files that were read last, even if they could not be used."""
         self.settling: tuple[FileState, ...] | None = None
-        """State of changed files at the last check, or None."""
+        """State of changed files at the last check, or None if no file had changed."""
         self.loaded = load(files)
         self.problem: str | None = None
         """Why the files on disk are not used, or None if they are."""
         self.peers: dict[MqttProtocol, Peer] = {}
         """The client certificates of open connections."""
         self.note_proof: Callable[[str, float | None], None] = lambda *_: None
-        """Called with a user that a certificate has authenticated, and for how many seconds the
-        certificate is valid."""
+        """Called with a user that a certificate has authenticated, and the number of seconds until
+        the certificate expires."""
         self.withdraw: Callable[[str], None] = lambda _: None
-        """Called with the user of a connection that was closed because its certificate is no longer
-        valid."""
+        """Called with the user of a connection that was closed because the client's certificate is
+        no longer valid."""
         self.used: Callable[[], None] = lambda: None
         """Called after new files were loaded, because the revocation list may have changed."""
         self.shown: list[dict[str, Any]] = []
@@ -152,7 +152,7 @@ class Certificates:
 
 
 class CertificateWatch:
-    """Watches the certificate files of all listeners."""
+    """Watcher of the certificate files of all listeners."""
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         """Set the clock, a function that returns wall time in seconds since 1970."""
@@ -186,9 +186,9 @@ class CertificateWatch:
         return [(each, each.candidate(now)) for each in asked if each.is_outdated()]
 
     def use(self, candidates: list[tuple[Certificates, Loaded]]) -> bool:
-        """Use the certificates that `candidates` loaded.
+        """Use `candidates`, the certificates that the method of this name has loaded.
 
-        Return True if at least one of them has changed.
+        Return True if at least one of them differs from the certificate that it replaces.
         """
         differs = False
         for certificates, loaded in candidates:

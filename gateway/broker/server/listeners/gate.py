@@ -21,8 +21,8 @@ NO_DESCRIPTOR: Final = "max_connections"
 """Reason name for a refused connection that would use a file descriptor reserved for files."""
 
 Make = Callable[[], tuple[MqttProtocol, asyncio.Protocol]]
-"""Creates the protocol of a connection and its first layer: the protocol itself, TLS or PROXY
-header."""
+"""A function that creates the MQTT protocol of a connection and the connection's first layer, which
+is the MQTT protocol itself, TLS, or the PROXY header."""
 
 
 class GateLimits:
@@ -55,7 +55,7 @@ class GateLimits:
 
 
 class Gate(asyncio.Protocol):
-    """Rejects a new connection, or passes it on to its first protocol layer.
+    """A new connection, which is rejected or passed on to its first protocol layer.
 
     The first layer handles the PROXY header, TLS, or the MQTT protocol.
     """

@@ -44,7 +44,7 @@ _FIRST_OF_REQUEST: Final = frozenset(range(0x21, 0x7F)) | frozenset(b"\r\n")
 """Bytes that a request may begin with: the method, or an empty line (RFC 9112 section 2.2)."""
 
 _VERSION_NEEDED: Final = 426
-"""HTTP status for another version of WebSocket than 13 (RFC 6455 section 4.4)."""
+"""HTTP status for a WebSocket version other than 13 (RFC 6455 section 4.4)."""
 
 
 class Answer:
@@ -173,7 +173,10 @@ def _no_request(first: int) -> str:
 
 
 def _refusal_of(request: bytes) -> tuple[int, str] | None:
-    """Return an HTTP status and a reason if a request would take too long to parse, else None."""
+    """Return the HTTP status and reason for refusing a request that would take long to parse.
+
+    Return None if the request can be parsed quickly.
+    """
     lines = request.split(b"\n")
     if len(lines) > HEADERS_MAX:
         return 431, f"The request has more than {HEADERS_MAX} lines."

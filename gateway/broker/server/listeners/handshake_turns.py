@@ -3,7 +3,7 @@
 A signature takes milliseconds on a small machine. Reconnecting devices or an attacker can start
 thousands of handshakes. All handshakes together can use up to `SLICE_SECONDS` per iteration. When
 this time is used up, the remaining handshakes wait, in order of arrival, for the next iteration.
-Sockets and commits are handled in between.
+In the meantime, sockets and commits are handled.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ bits takes 1 ms on a PC and 10 ms on a Raspberry Pi 3, ECDSA a tenth of that."""
 
 
 class HandshakeTurns:
-    """Runs the steps of TLS handshakes, or postpones them if they take too much time."""
+    """Scheduler of TLS handshake steps, which postpones steps if they take too much time."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()

@@ -10,7 +10,8 @@ import asyncio
 from typing import Final, cast
 
 LINGER_SECONDS: Final = 1.0
-"""Time for a client to read the last data and to close: a round trip over a bad radio link."""
+"""Time for a client to read the last data and close the connection, in seconds. It is enough for a
+round trip over a bad radio link."""
 
 LINGER_BYTES_MAX: Final = 4 * 1024 * 1024
 """Maximum number of bytes discarded per client: the default size of a socket's send buffer in
@@ -18,7 +19,7 @@ Linux. A client that sends more is not waiting for a response."""
 
 
 class LingeringClose(asyncio.Protocol):
-    """Discards received data until the connection ends, then notifies the original protocol."""
+    """Protocol that discards received data until the connection ends."""
 
     def __init__(self, transport: asyncio.Transport, protocol: asyncio.BaseProtocol) -> None:
         self._transport = transport
@@ -32,7 +33,7 @@ class LingeringClose(asyncio.Protocol):
             self._transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Report the end of the connection to the protocol."""
+        """Report the end of the connection to the original protocol."""
         cast(asyncio.Protocol, self._protocol).connection_lost(exc)
 
 

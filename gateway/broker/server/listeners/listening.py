@@ -37,7 +37,7 @@ from gateway.configuration.listener import ends_connections, paired
 logger = logging.getLogger(__name__)
 
 SECURED = {"mqtt": "mqtts", "websocket": "wss"}
-"""Names of the protocols if the listener uses TLS."""
+"""Names of the protocols when a listener uses TLS."""
 
 LISTENER_CLOSED = "listener_closed"
 LISTENER_CHANGED = "listener_changed"
@@ -71,7 +71,7 @@ class Change:
     certificates: dict[Open, Certificates] = field(default_factory=dict)
     """Certificates of listeners whose configured files differ from before."""
     renewed: list[tuple[Certificates, Loaded]] = field(default_factory=list)
-    """Certificates of listeners with the same configured files, whose contents have changed."""
+    """Certificates of listeners whose configured files are the same but have new contents."""
 
     def give_up(self) -> None:
         """Discard a prepared change, and close the sockets that were bound for it."""
@@ -80,7 +80,7 @@ class Change:
 
 
 class OpenListeners:
-    """The open listeners of a broker. `shown` contains one status entry per listener."""
+    """The open listeners of a broker. `shown` contains their entries in the status."""
 
     def __init__(self, event_loop: EventLoop, settings: AddressSettings) -> None:
         self._event_loop = event_loop

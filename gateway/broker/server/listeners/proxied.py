@@ -17,7 +17,7 @@ from gateway.broker.wire.codes import CONNECTION_RATE_EXCEEDED, PROTOCOL_ERROR
 
 
 class ProxiedProtocol(asyncio.Protocol):
-    """Parses the PROXY header, then passes the connection on to the next layer.
+    """Protocol that parses the PROXY header, then passes the connection on to the next layer.
 
     The next layer, `following`, is TLS or the MQTT protocol.
     """

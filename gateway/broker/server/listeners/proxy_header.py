@@ -19,7 +19,7 @@ A header of version 1 is a line of at most 107 bytes::
      (or TCP6, or UNKNOWN with anything)
 
 Source: HAProxy's proxy-protocol.txt, sections 2.1 and 2.2. Other fields are skipped, as the
-specification allows. Any process that can connect to a listener that expects PROXY headers can
+specification allows. If a listener expects PROXY headers, any process that can connect to it can
 claim any address. Therefore the listener must use a loopback address, or a firewall must admit only
 the proxy.
 """
@@ -64,7 +64,7 @@ class ProxyHeaderError(Exception):
 
 
 class ProxyHeader:
-    """A parsed PROXY header. `address` is None if the proxy itself opened the connection."""
+    """A parsed PROXY header. `address` is the client's address, or None if it is not stated."""
 
     def __init__(self, length_bytes: int, address: str | None, user: str | None = None) -> None:
         self.length_bytes = length_bytes
@@ -133,7 +133,8 @@ def _line_of(received: bytes) -> ProxyHeader | None:
 def _user_in(fields: bytes) -> str | None:
     """Return the common name of a client certificate that the proxy has verified.
 
-    `fields` are the fields of the PROXY header. Return None if they contain no such name.
+    `fields` are the type-length-value fields of the PROXY header. Return None if they contain no
+    such name.
     """
     ssl = _field_in(fields, _SSL_FIELD)
     if ssl is None or len(ssl) < _SSL_BYTES:

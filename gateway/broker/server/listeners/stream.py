@@ -36,7 +36,7 @@ class MqttProtocol(asyncio.Protocol, Channel):
         self._cut: asyncio.TimerHandle | None = None
         """Timer that aborts a connection whose peer does not read the last data, or None."""
         self._counted: tuple[AddressLimits, str] | None = None
-        """The counters of the client's address and the key of this connection, or None."""
+        """The counters by address and the key under which this connection is counted, or None."""
 
     def set_address_share(self, addresses: AddressLimits, key: str) -> None:
         """Count this connection towards the limit of its client address until it is closed.
@@ -94,7 +94,7 @@ class MqttProtocol(asyncio.Protocol, Channel):
         self.update_reading()
 
     def violate(self, reason: str, detail: str, reason_code: int = PROTOCOL_ERROR) -> None:
-        """Report a protocol violation outside MQTT packets, and close the connection."""
+        """Close the connection for a reason outside MQTT packets, such as an invalid TLS record."""
         self._event_loop.violate(self, Violation(reason, reason_code, detail))
 
     def update_reading(self) -> None:

@@ -21,8 +21,8 @@ from gateway.broker.server.listeners.policy import AdmissionPolicy
 from gateway.broker.server.listeners.stream import MqttProtocol
 
 FRAME_BYTES_MAX: Final = 1024 * 1024
-"""Maximum length of a frame, unless `max_packet_size` is larger. Frames are not buffered, but one
-that is longer than any packet or group of packets is an error."""
+"""Maximum length of a frame in bytes, unless `max_packet_size` is larger. Frames are not buffered,
+but a frame that is longer than any packet or group of packets is an error."""
 
 FRAME_HEADER_BYTES: Final = 6
 """Length of a short frame's header from a client, including its mask."""
@@ -33,7 +33,7 @@ A read can contain 40,000 empty frames."""
 
 
 class FrameLimit(Extension):
-    """Rejects frames whose header announces too many bytes.
+    """A limit on the payload length that a frame's header may announce.
 
     The limit is implemented as a wsproto extension. The extension is not negotiated with clients,
     because it does not change the protocol.

@@ -12,7 +12,7 @@ WINDOWS_SECONDS: Final = {"1min": 60.0, "5min": 300.0, "15min": 900.0}
 
 
 class LoadAverages:
-    """Calculates the load averages of several counters."""
+    """The load averages of several counters."""
 
     def __init__(self, counts: dict[str, int], now: float) -> None:
         self._counts = counts
@@ -20,7 +20,7 @@ class LoadAverages:
         self._averages = {name: dict.fromkeys(WINDOWS_SECONDS, 0.0) for name in counts}
 
     def update(self, counts: dict[str, int], now: float) -> None:
-        """Update the averages with the counters' values at `now` (monotonic clock, in seconds)."""
+        """Update the averages with the counters' values at `now` (monotonic time in seconds)."""
         elapsed = now - self._updated_at
         if elapsed <= 0:
             return

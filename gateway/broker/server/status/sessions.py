@@ -1,4 +1,4 @@
-"""Conversion of sessions to objects for the control socket (docs/formats/control-socket.md)."""
+"""Converts sessions to objects for the control socket (docs/formats/control-socket.md)."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""Construction of the broker's status for the control socket (docs/formats/control-socket.md)."""
+"""Builds the broker's status for the control socket (docs/formats/control-socket.md)."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -28,7 +28,7 @@ class Identity:
 
 
 class Status:
-    """Builds the broker's status from totals over all sessions and from other counters."""
+    """Builder of the broker's status from totals over all sessions and from other counters."""
 
     def __init__(
         self,
@@ -54,11 +54,12 @@ class Status:
         self._listeners = listeners
         self._disk = disk
         self.needs_restart: Callable[[], tuple[str, ...]] = tuple
-        """Returns the configuration keys whose new values need a restart."""
+        """A function that returns the configuration keys whose new values need a restart."""
         self.bound_by_files: Callable[[], str | None] = lambda: None
-        """Returns why fewer connections than `max_connections` are possible, or None."""
+        """A function that returns why fewer connections than `max_connections` are possible, or
+        None."""
         self.operations: Callable[[], Mapping[str, int]] = dict
-        """Returns the number of actions performed at the status page, by command."""
+        """A function that returns how often each command was performed at the status page."""
 
     async def current(self) -> dict[str, Any]:
         """Compute new totals over all sessions, and return the complete status."""

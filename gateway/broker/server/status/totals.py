@@ -11,8 +11,8 @@ from gateway.broker.core.state import State
 
 # Not Final: tests set a small value.
 SLICE_STEPS: int = 1_000
-"""Sessions and deliveries in flight that are counted before clients are served again: half a
-millisecond on a PC, some milliseconds on a Raspberry Pi."""
+"""Number of sessions and deliveries in flight counted before clients are served again, which takes
+half a millisecond on a PC, and some milliseconds on a Raspberry Pi."""
 
 
 class Totals:
@@ -23,7 +23,7 @@ class Totals:
 
     def __init__(self, began_at: float) -> None:
         self.began_at = began_at
-        """When the pass began, in seconds of the event loop's clock."""
+        """Time at which the pass over all sessions began, in seconds of the event loop's clock."""
         self.sessions = 0
         self.connected = 0
         self.persistent = 0
@@ -49,9 +49,9 @@ class Walk:
         self._left = list(state.sessions.values())
 
     def advance(self) -> bool:
-        """Add further sessions to the totals, but only as many as a short step allows.
+        """Add the next sessions to the totals, until about `SLICE_STEPS` items have been counted.
 
-        Return True when all sessions are included.
+        The items are sessions and deliveries in flight. Return True once all sessions are included.
         """
         totals, left = self.totals, self._left
         steps = 0
@@ -77,7 +77,7 @@ class Walk:
 
 
 class SessionTotals:
-    """Computes totals over all sessions. Several callers can share one pass."""
+    """Totals over all sessions, computed on request. Several callers can share one pass."""
 
     def __init__(self, state: State) -> None:
         self._state = state

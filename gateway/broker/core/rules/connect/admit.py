@@ -1,4 +1,4 @@
-"""Acceptance of a client: takeover, session and will (sections 3.1.4 and 3.2).
+"""Acceptance of a client that connects: takeover, session and will (sections 3.1.4 and 3.2).
 
 Each client identifier has at most one connection. A second CONNECT closes the first connection
 immediately. Packets that were waiting to be sent on the first connection are never sent on the
@@ -58,8 +58,7 @@ def admit(
         disconnect.end_session(core, before, EndReason.CLEAN_START, now)
         before = None
     connection.state = ConnectionState.CONNECTED
-    # Keep-alive counts from here: the duration of the password check is not the client's
-    # silence.
+    # Keep-alive starts here, because the client may be silent while its password is checked.
     connection.last_packet = now
     connection.connected_at = now
     _grant(core, connection, packet, now)
@@ -107,7 +106,7 @@ def _refusal_of_access(
     if not permissions.restricted:
         return 0, ""
     if connection.username in permissions.removed_users:
-        # The user is authenticated, so a source has it (again).
+        # The user has been authenticated, so the user exists (again).
         permissions.forbid(permissions.removed_users - {connection.username})
         core.state.tree.forget_all_routes()
     if permissions.refuses_connect(connection, packet.client_id):
@@ -132,7 +131,7 @@ def _belongs_to_another(core: Core, session: Session, connection: Connection) ->
 
 
 def _grant(core: Core, connection: Connection, packet: Connect, now: float) -> None:
-    """Set the keep-alive, the session expiry and the message rates that apply to the client."""
+    """Set the keep-alive, the session expiry and the rate limits that apply to the client."""
     owner = session_places.owner_of(core, connection)
     user_meter = core.user_meters.meter_of(owner, now)
     if user_meter is not None:

@@ -1,7 +1,7 @@
 """Authentication of clients by password or by enhanced authentication (MQTT 5.0 section 4.12).
 
-The core sends requests to the authenticator. Depending on the answer, the client is accepted,
-rejected or asked for more data.
+The core sends requests to the authenticator, which is outside the core. Depending on its answer,
+the client is accepted, rejected or asked for more data.
 """
 
 from typing import Final
@@ -32,7 +32,7 @@ REFUSAL_REASONS: Final = {
     SERVER_BUSY: "server_busy",
     SERVER_UNAVAILABLE: "users_unavailable",
 }
-"""Names for refusals of the authenticator in statistics; any other is `not_authorized`."""
+"""Names in statistics for the authenticator's refusals. Others are named `not_authorized`."""
 
 
 def check_password(
@@ -107,7 +107,8 @@ def authenticated(
 ) -> Violation | None:
     """Process the authenticator's answer to an `AuthenticationRequest`.
 
-    A refusal can also arrive while the broker waits for the client's next AUTH.
+    A refusal can also arrive while the broker waits for the client's next AUTH. Return the
+    violation for which the connection must be closed, or None.
     """
     connection.checking = False
     if connection.state is ConnectionState.CONNECTED:

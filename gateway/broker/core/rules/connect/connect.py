@@ -1,6 +1,6 @@
-"""Validation of CONNECT (section 3.1), in the order of section 3.1.4.
+"""Validation of CONNECT packets (section 3.1), in the order of section 3.1.4.
 
-The modules `refuse`, `authenticate` and `admit` process the result.
+After validation, the modules `refuse`, `authenticate` and `admit` process the packet.
 """
 
 from gateway.broker.core.bans import BANNED_REASON
@@ -91,7 +91,7 @@ def _refusal_of_names(core: Core, packet: Connect) -> int:
 
     These are the will's topic, the client identifier and the user name. If the client's session
     already exists, only the will's topic is checked. Return the reason code for refusing the
-    client, or 0 if it is accepted.
+    client, or 0 if the names are valid.
     """
     if core.limits.allow_control_characters:
         return 0
@@ -107,7 +107,7 @@ def _refusal_of_names(core: Core, packet: Connect) -> int:
 
 
 def _refusal_of_will(core: Core, will: WillOfConnect) -> tuple[int, str]:
-    """Return the reason code with which a will is refused, and the name of the reason.
+    """Return the reason code for refusing a will, and the name of the reason.
 
     If the will is accepted, the code is 0 and the name is empty.
     """

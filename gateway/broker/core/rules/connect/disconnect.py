@@ -1,4 +1,4 @@
-"""End of connections and sessions (sections 3.14, 4.1; MQTT 5.0 sections 3.1.2.5, 3.1.3.2.2).
+"""Ending of connections and sessions (sections 3.14, 4.1; MQTT 5.0 sections 3.1.2.5, 3.1.3.2.2).
 
 When a connection ends, its will is published immediately or after its delay, unless a DISCONNECT
 discards it. A session ends when its connection ends or its expiry interval has passed. It also ends
@@ -38,10 +38,10 @@ DISCONNECT_CODES: Final = {
     CloseReason.SHUTDOWN: SERVER_SHUTTING_DOWN,
     CloseReason.PROTOCOL_ERROR: PROTOCOL_ERROR,
 }
-"""Reason code for a 5.0 client when the broker closes its connection (section 4.13)."""
+"""Reason codes for a 5.0 client when the broker closes its connection (section 4.13)."""
 
 NO_FLAPPING: Final = (CloseReason.SHUTDOWN, CloseReason.KICKED)
-"""Disconnections caused by the gateway."""
+"""Disconnections that do not count as flapping, because the gateway causes them."""
 
 
 def seal(core: Core) -> None:
@@ -84,8 +84,8 @@ def receive_disconnect(
         if packet.reason_code == NORMAL:
             core.recorder.will_cleared(session, WillClearReason.DISCONNECT)  # [MQTT-3.14.4-3]
     if is_recorded:
-        # The client concludes from the close that its will is gone and its session has the
-        # requested expiry, so this must be on disk by then.
+        # When the connection closes, the client concludes that its will is gone and its session has
+        # the requested expiry, so this must be on disk by then.
         core.output.close_after_commit(connection)
     else:
         core.output.close(connection)
@@ -215,7 +215,7 @@ def end_session(core: Core, session: Session, reason: EndReason, now: float) -> 
 
 
 def end_is_pending(core: Core, client_id: str) -> bool:
-    """Return True if a client's session has ended, but the end is not durable yet.
+    """Return True if a client's session has ended, but this is not durable yet.
 
     If the power failed now, the session would exist again after the restart.
     """
@@ -262,8 +262,8 @@ def expire(core: Core, session: Session, now: float) -> None:
     expiry = _expiry_of(core, session)
     if session.ended or session.connection is not None or expiry is None:
         return
-    # Compared in the same way as the timer was set: a difference may be rounded down below the
-    # interval.
+    # The same sum as when the timer was set. The difference between the times might be rounded
+    # down, below the interval.
     if now >= session.away_since + expiry:
         core.statistics.clients_expired += 1
         end_session(core, session, EndReason.EXPIRED, now)

@@ -8,13 +8,14 @@ from gateway.broker.core.sessions.connection import Connection
 from gateway.broker.core.timers import Timer
 
 KEEP_ALIVE_FACTOR: Final = 1.5
-"""[MQTT-3.1.2-24] after one and a half keep-alives without a packet the connection is closed."""
+"""Keep-alive times without a packet after which a connection is closed [MQTT-3.1.2-24]."""
 
 
 def check(core: Core, connection: Connection, timer: Timer, now: float) -> bool:
-    """Return True if the client has sent a packet within its keep-alive time.
+    """Return True and schedule the next check if a client is alive, otherwise return False.
 
-    In this case, also schedule the next check.
+    A client is alive if it has sent a packet, or enough bytes of one, within one and a half
+    keep-alive times. It also counts as alive while the broker does not read from it.
     """
     silence_seconds = connection.keep_alive_seconds * KEEP_ALIVE_FACTOR
     due = connection.last_packet + silence_seconds

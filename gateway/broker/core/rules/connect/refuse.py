@@ -30,10 +30,10 @@ RETURN_CODES: Final = {
     NOT_AUTHORIZED: 5,
     PACKET_TOO_LARGE: 3,
 }
-"""CONNACK return codes of MQTT 3.1.1 (section 3.2.2.3) for reason codes of 5.0."""
+"""CONNACK return codes of MQTT 3.1.1 (section 3.2.2.3), by MQTT 5.0 reason code."""
 
 REASON_CHARACTERS_MAX: Final = 500
-"""Characters of a reason string, at most: what fits into a line of a log."""
+"""Maximum characters of a reason string, so that it fits into a line of a log."""
 
 
 def refuse(
@@ -47,8 +47,8 @@ def refuse(
 ) -> None:
     """Send CONNACK with an error code, and close the connection [MQTT-3.2.2-5], [MQTT5-3.2.2-7].
 
-    `reason` is counted and logged. If `sends_reason` is True, `detail` is sent to MQTT 5.0 clients
-    as the reason string.
+    `reason` is counted, and logged with `detail`. If `sends_reason` is True, `detail` is also sent
+    to MQTT 5.0 clients as the reason string.
     """
     core.statistics.count_error(reason)
     why = f"{reason}: {detail}" if detail else reason
@@ -63,8 +63,7 @@ def refuse(
         properties.reason_string = detail[:REASON_CHARACTERS_MAX]
     connack = encode(Connack(False, code, properties), version)
     if connection.accepts(connack):
-        # [MQTT5-3.1.2-24] a packet that is too large is not sent, and the connection is just
-        # closed
+        # [MQTT5-3.1.2-24] a CONNACK that is too large for the client is not sent
         core.output.push(connection, connack)
     core.output.close(connection)
     disconnect.forget(core, connection)

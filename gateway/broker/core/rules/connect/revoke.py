@@ -17,7 +17,7 @@ CONNECT_FORBIDDEN = "its client may not connect any more"
 
 
 def authenticate(core: Core, authenticates: bool, methods: list[str]) -> None:
-    """Set whether user names are authenticated from now on, and by which authentication methods."""
+    """Set whether user names are authenticated, and the methods of enhanced authentication."""
     core.authenticates = authenticates
     core.methods = methods
     core.permissions.authenticate(authenticates)
@@ -79,7 +79,7 @@ def revoke_certificates(core: Core, revoked: frozenset[str]) -> int:
 
 
 def assign_owner(core: Core, session: Session, username: str) -> None:
-    """Assign a session to a user."""
+    """Assign a session to a user, and apply the user's access rights to it."""
     core.recorder.session_owned(session, username)
     core.permissions.forget(session)
     core.state.tree.regroup(session)

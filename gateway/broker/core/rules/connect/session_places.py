@@ -1,10 +1,10 @@
 """Limits on the number of sessions, in total and for each user.
 
 The limits are checked when a client needs a new session. If users are configured, the clients
-without a user may use only some of the sessions. The rest are reserved for users. When
-a limit is reached, a session that was never used is deleted, because this loses no message. To make
-room for a new clean session, the broker can also delete an empty session from before the broker's
-last restart, even if that session has been used.
+without a user may use only some of the sessions. The rest are reserved for users. When a limit is
+reached, a session that was never used is deleted, because this loses no message. To make room for a
+new clean session, the broker can also delete an empty session from before its last restart, even if
+that session has been used.
 """
 
 from gateway.broker.core.core import Core
@@ -17,7 +17,7 @@ from gateway.broker.core.sessions.session import Session
 from gateway.broker.wire.codes import QUOTA_EXCEEDED, SERVER_UNAVAILABLE
 
 UNUSED_SESSIONS_ENDED = "unused_sessions_given_back"
-"""Name in the status's `errors`."""
+"""Name of the counter of sessions that were ended to make room, in `errors` of the status."""
 
 
 def owner_of(core: Core, connection: Connection) -> Owner:
@@ -34,9 +34,9 @@ def owner_of(core: Core, connection: Connection) -> Owner:
 def refusal_of(
     core: Core, connection: Connection, before: Session | None, now: float, is_clean: bool = False
 ) -> tuple[int, str]:
-    """Return the reason code with which a client is refused, and the name of the exceeded limit.
+    """Return the reason code for refusing a client, and the name of the exceeded limit.
 
-    The code is 0 if the client is accepted. `before` is the client's existing session, or None.
+    If the client is accepted, the code is 0. `before` is the client's existing session, or None.
     `is_clean` is True if a new session would end with its connection.
     """
     owner = owner_of(core, connection)

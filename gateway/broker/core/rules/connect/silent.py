@@ -1,4 +1,4 @@
-"""Silent connections, which have not sent CONNECT. Some are closed to make room for others.
+"""Silent connections, which have not sent CONNECT. They may be closed to make room for others.
 
 Anyone can open connections, so silent connections must not prevent other clients from connecting.
 """
@@ -11,19 +11,19 @@ from gateway.broker.core.rules.connect import disconnect
 from gateway.broker.core.sessions.connection import Connection
 
 SILENT_CONNECTION: Final = "silent_connection"
-"""Name of closed connections in the status's `errors`."""
+"""Name of the counter of silent connections that were closed, in `errors` of the status."""
 
 SILENT_SECONDS: Final = 1.0
-"""After this time a connection without a CONNECT may be closed for a new one if there are too many:
-a client on a slow line has sent its CONNECT by then, or connects again."""
+"""Age at which a silent connection may be closed to make room: a client on a slow line has sent its
+CONNECT by then, or connects again."""
 
 SILENT_MAX: Final = 128
-"""With more silent connections the oldest may be closed at any age: otherwise a flood would keep
-out all others for `SILENT_SECONDS` again and again. One turn of the loop accepts 100, whose
-CONNECTs are read first."""
+"""Maximum silent connections before the oldest may be closed at any age. Otherwise, a flood would
+keep out all others for SILENT_SECONDS again and again. An iteration of the event loop accepts 100
+connections, and reads their CONNECTs first."""
 
 EXAMINED_MAX: Final = 64
-"""Silent connections examined to find one of the same listener, at most, for each connection beyond
+"""Maximum silent connections examined to find one of the same listener, for each connection above
 the listener's own limit."""
 
 
@@ -42,11 +42,12 @@ def close_oldest(
 ) -> bool:
     """Close the oldest silent connection to make room for another connection.
 
-    Return False if there is no connection to close.
+    If only the limit of the newcomer's listener is exceeded, only a connection of this listener is
+    closed. Return False if no connection may be closed.
 
     Args:
         newcomer: the connection that needs room, or None if it has not been accepted yet.
-        now: the time in seconds of the monotonic clock.
+        now: the monotonic time in seconds.
         to_connect: True if the newcomer has sent CONNECT. In this case, a silent connection of any
             age may be closed.
     """

@@ -59,8 +59,7 @@ def receive_pubrec(
     """Record PUBREC, and respond with PUBREL (section 4.3.3)."""
     delivery = session.outbound.get(packet_id)
     if delivery is None:
-        # The client considers an exchange open that is complete here: let it complete there
-        # too.
+        # For the broker, the exchange is complete. The reply lets the client complete it too.
         core.statistics.count_error(UNKNOWN_PACKET_ID)
         if reason_code < FIRST_ERROR:
             core.output.acknowledge_with(connection, PUBREL, packet_id, PACKET_ID_NOT_FOUND)

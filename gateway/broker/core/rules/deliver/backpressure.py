@@ -1,4 +1,4 @@
-"""Backpressure: which sessions slow down their publishers, and for how long (`WhenFull.SLOW`).
+"""Backpressure: publishers wait while a subscriber's queue is long (`WhenFull.SLOW`).
 
 A queue becomes *deep* when it reaches half of one of its limits. It is no longer deep when it is
 below 47 % of every limit. While a queue is deep and its client acknowledges messages, QoS 1 and 2
@@ -23,7 +23,7 @@ from gateway.broker.core.timers import Timer, TimerKind
 from gateway.broker.core.when_full import WhenFull
 
 PACE_CHECK_SECONDS: Final = 1.0
-"""Interval of checks whether a client that slows publishers still reads."""
+"""Seconds between checks of whether a client that slows publishers still reads."""
 
 NEVER: Final = float("-inf")
 
@@ -32,11 +32,11 @@ NEVER: Final = float("-inf")
 
 
 def queued(core: Core, session: Session) -> None:
-    """After a message was added to a queue, check if the queue is now half or nearly full."""
+    """Check whether a queue is half or nearly full after a message was added to it."""
     if session.is_half_full:
         if not (session.filling_noted or session.slows) and _is_filled(core, session, 80):
             session.filling_noted = True
-            # A queue that its first messages fill has a line about dropped messages.
+            # If the queue is already full, the log has a line about dropped messages.
             if not _is_filled(core, session, 100):
                 _note_filling(core, session)
     elif _is_filled(core, session, 50):
@@ -58,7 +58,7 @@ def drained(core: Core, session: Session, connection: Connection, now: float) ->
 
 
 def _is_filled(core: Core, session: Session, percent: int) -> bool:
-    """Return True if a queue has used at least `percent` % of one of its limits."""
+    """Return True if a queue has reached at least `percent` % of one of its limits."""
     limits = core.limits
     if 100 * session.queued_count >= percent * limits.max_mqueue_len:
         return session.queued_count > 0
@@ -70,7 +70,7 @@ def _is_filled(core: Core, session: Session, percent: int) -> bool:
     memory = session.memory_queues
     if memory is None or 100 * memory.bytes_count < percent * limits.max_queue_memory_bytes:
         return False
-    # Only sessions that hold more than the average of all clean ones.
+    # Only sessions that use at least the average memory of all clean sessions.
     return session.memory_bytes() * len(memory.sessions) >= memory.bytes_count
 
 
@@ -124,7 +124,7 @@ def check_pace(core: Core, session: Session, connection: Connection, now: float)
 def _reads(core: Core, session: Session, connection: Connection, now: float) -> bool:
     pace = session.pace
     if not connection.reading:
-        # The client is not being read: its acknowledgements may be in transit.
+        # The broker does not read from the client, whose acknowledgements may be in transit.
         if session.slows:
             session.acknowledged_at = now
         pace.since = NO_TIMER
@@ -135,7 +135,7 @@ def _reads(core: Core, session: Session, connection: Connection, now: float) -> 
     elapsed = now - pace.since
     if session.slows and elapsed < PACE_SECONDS:
         return True
-    # Before others wait, a client that has just returned must show its pace.
+    # The pace of a client that has just returned is measured before publishers wait for it.
     moved = session.first_position - pace.position
     if elapsed >= PACE_SECONDS:
         pace.begin(now, session.first_position)
@@ -185,8 +185,8 @@ def slows(core: Core, session: Session, publisher: Session) -> bool:
 def accepts_above_limit(session: Session, size_bytes: int, limits: Limits) -> bool:
     """Return True if a full queue that slows its publishers may still accept a message.
 
-    The broker may have accepted the message before the queue became full. Therefore, the message
-    may exceed the limits of the queue, but only up to a fixed maximum.
+    The broker may have accepted the message before the queue became full. Therefore, the queue may
+    exceed its limits, but only up to a fixed maximum.
     """
     return (
         session.queued_count < limits.max_mqueue_len + BEFORE_MESSAGES

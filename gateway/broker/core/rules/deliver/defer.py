@@ -1,10 +1,10 @@
 """Deferral of PUBLISH packets that cannot be accepted now.
 
-A PUBLISH from an MQTT 5.0 client can be refused with a reason code. A PUBLISH from an older client
-is deferred instead. If a queue slows its publishers, every PUBLISH for this queue is deferred,
-whatever the client's version. A deferred PUBLISH is not acknowledged, and keeps its position among
-the packets of its connection. If too many packets are deferred, the broker stops reading from the
-connection.
+A PUBLISH from an MQTT 5.0 client can be refused with a reason code. A PUBLISH from a client with an
+older version is deferred instead. If a queue slows its publishers, every PUBLISH for this queue is
+deferred, whatever the client's version. A deferred PUBLISH is not acknowledged, and keeps its
+position among the packets of its connection. If too many packets are deferred, the broker stops
+reading from the connection.
 """
 
 from typing import Final
@@ -19,7 +19,7 @@ from gateway.broker.wire.message_properties import forwarded_of
 from gateway.broker.wire.packets import Publish
 
 PACKET_BYTES: Final = 300
-"""Memory of a PUBLISH in addition to its topic and payload."""
+"""Memory of a PUBLISH in addition to its topic and payload, in bytes."""
 
 PROPERTY_FACTOR: Final = 40
 """Memory per byte of properties: a user property of five bytes becomes two strings of 50 and their
@@ -65,7 +65,7 @@ def _forget_closed(core: Core) -> None:
 
 
 def take(core: Core, connection: Connection) -> None:
-    """Try again to process a connection's deferred PUBLISH packets, before its other packets."""
+    """Queue a connection's deferred packets to be processed again, before its other packets."""
     core.deferred.pop(connection, None)
     packets = connection.deferred.packets
     if packets and connection.is_open:
@@ -76,13 +76,13 @@ def take(core: Core, connection: Connection) -> None:
 
 
 def take_all(core: Core) -> None:
-    """Try again to process the deferred PUBLISH packets of all connections."""
+    """Queue the deferred PUBLISH packets of all connections to be processed again."""
     for connection in list(core.deferred):
         take(core, connection)
 
 
 def retry_all(core: Core, due: float) -> None:
-    """Schedule another attempt to process all connections' deferred packets at the time `due`.
+    """Schedule the deferred packets of all connections to be processed again at the time `due`.
 
     Each attempt begins with a different connection. Otherwise, one connection could use up the
     free space each time.

@@ -1,4 +1,4 @@
-"""Delivery to subscribers: queues, windows, packet identifiers.
+"""Delivery to subscribers: queues, limits on messages in flight, packet identifiers.
 
 A delivery at QoS 1 or 2 passes through these states (`DeliveryState`):
 
@@ -7,9 +7,9 @@ A delivery at QoS 1 or 2 passes through these states (`DeliveryState`):
        |                          +-----PUBREC, QoS 2---> RECEIVED --PUBCOMP--> DONE
        +--dropped: expired, refused, too large, displaced---------------------> DONE
 
-A message in the session's queue is WAITING. If it can be sent immediately, a message is not queued
+A message in the session's queue is WAITING. A message that can be sent immediately is not queued
 but starts as SENT. SENT is recorded with the packet identifier before PUBLISH is sent, and RECEIVED
-before PUBREL is sent. After a restart the same packet is therefore resent with the same identifier
+before PUBREL is sent. Therefore, the same packet is resent with the same identifier after a restart
 (`resend`). Queued messages are sent in their order [MQTT-4.6.0-5].
 """
 
@@ -35,8 +35,8 @@ SLOW_READER: Final = "slow_reader"
 def deliver_qos0(core: Core, session: Session, message: Message, flags: int, frame: bytes) -> bytes:
     """Send a message at QoS 0, or queue it for a disconnected client if `mqueue_store_qos0` is set.
 
-    `frame` is the PUBLISH as encoded for an earlier MQTT 3.x client, or empty if there is none yet.
-    Return the frame to pass for the next client.
+    `frame` is the PUBLISH if it was already encoded for another MQTT 3.x client, otherwise empty.
+    Return the frame to pass when the same message is sent to the next client.
     """
     connection = session.connection
     stores_qos0 = session.persistent and core.limits.mqueue_store_qos0
@@ -51,7 +51,7 @@ def deliver_qos0(core: Core, session: Session, message: Message, flags: int, fra
     committed = core.output.committed_batch
     withheld = message.batch > committed
     if (stores_qos0 or message.qos) and connection.withheld_batch > committed:
-        # Earlier ones, queued or published at this QoS, are still in transit [MQTT-4.6.0-6].
+        # Earlier messages, queued or published at this QoS, are in transit [MQTT-4.6.0-6].
         withheld = True
     plain = connection.version < 5 and not flags & RETAIN
     if not (plain and frame):
@@ -81,7 +81,7 @@ def deliver_qos0(core: Core, session: Session, message: Message, flags: int, fra
 def _count_too_large(core: Core, session: Session, message: Message) -> None:
     """Count a message as dropped because it exceeds the client's maximum packet size.
 
-    Source: [MQTT5-3.1.2-25].
+    The packet must not be sent to this client [MQTT5-3.1.2-25].
     """
     core.statistics.drop(session, message.topic, DropReason.TOO_LARGE.word)
 
@@ -94,7 +94,7 @@ def _drop_at_slow_reader(core: Core, session: Session, message: Message) -> None
 def deliver(core: Core, session: Session, message: Message, flags: int, now: float) -> None:
     """Send a message at QoS 1 or 2 immediately if possible, otherwise queue it.
 
-    `flags` are defined in `Delivery`.
+    `flags` are the flags of the `Delivery`, which include its QoS.
     """
     connection = session.connection
     if connection is not None and session.can_send_immediately(connection, core.limits, 1):
@@ -189,7 +189,7 @@ def _send_stored_qos0(
     core.statistics.publish_bytes_sent += len(message.payload)
     core.statistics.delivered(delivery)
     session.delivered_messages += 1
-    # At most once: it must not be sent before its removal from the queue is durable.
+    # At most once: the packet must not be sent before its removal from the queue is durable.
     core.output.withhold(connection, frame)
 
 
@@ -271,7 +271,7 @@ def _drop_lost(core: Core, delivery: Delivery) -> None:
 
 
 def evict(core: Core, session: Session) -> None:
-    """Free the memory of a session's messages on disk. Keep the next few of a connected client."""
+    """Free the memory of queued messages that are on disk, except a connected client's next few."""
     keep = WAITING_IN_MEMORY_MESSAGES if session.connection is not None else 0
     if not session.loading:
         session.evict(keep)

@@ -22,8 +22,7 @@ QUEUE_MEMORY: Final = "queue_memory"
 """Reason in statistics for messages dropped because clean sessions use too much memory."""
 
 FREED_BYTES_MIN: Final = 64 * 1024
-"""Smallest amount of memory freed from the largest queue, because finding it means a search of
-all."""
+"""Minimum bytes freed from the largest queue, because all queues are searched to find it."""
 
 
 def apply_policies(core: Core, now: float) -> None:
@@ -52,7 +51,7 @@ def add(core: Core, session: Session, message: Message, flags: int) -> None:
 
 
 def _has_memory(core: Core, session: Session, memory: MemoryQueues, size_bytes: int) -> bool:
-    """Return True if there is memory to queue another message for a clean session.
+    """Return True if there is enough memory to queue another message for a clean session.
 
     If necessary, messages in the largest queue are dropped, unless this session's own queue is the
     largest.
@@ -101,7 +100,7 @@ def _accepts_more(core: Core, session: Session, flags: int, size_bytes: int) -> 
     if session.when_full is WhenFull.DROP_NEWEST:
         return False
     if session.when_full is WhenFull.REFUSE:
-        # QoS 1 and 2 were checked before they were acknowledged: `full_queues`.
+        # QoS 1 and 2 messages were checked before they were acknowledged: `full_queues`.
         return flags & QOS > 0
     if session.when_full is WhenFull.SLOW:
         return (
@@ -114,7 +113,7 @@ def _accepts_more(core: Core, session: Session, flags: int, size_bytes: int) -> 
             break
     if not session.queued_count or session.has_room(core.limits, size_bytes):
         return True
-    # The oldest message is on disk: it is dropped when it has been read.
+    # The oldest message is on disk. It is dropped when it has been loaded.
     if not session.loading:
         request_page(core, session)
     limits = core.limits

@@ -42,7 +42,7 @@ def distribute(core: Core, publisher: Session, route: Route, message: Message, n
 
 
 def source_of(session: Session) -> Source:
-    """Return the description of a session's client, which is stored with the client's messages.
+    """Return a description of a session's client, to store with its retained messages.
 
     The same object is returned until the client's user, listener or groups change.
     """
@@ -98,7 +98,8 @@ def deliver_shared(
 def _retain(core: Core, message: Message) -> None:
     topic = message.topic
     if not message.payload:
-        # [MQTT-3.3.1-10] an empty payload removes, and is not stored itself [MQTT-3.3.1-11]
+        # [MQTT-3.3.1-10] an empty payload removes the retained message, and is not stored
+        # [MQTT-3.3.1-11]
         if topic in core.state.retained:
             core.recorder.retained_cleared(topic)
         return

@@ -14,13 +14,16 @@ from gateway.broker.wire.kinds import PUBREL
 
 
 def resend_all(core: Core, session: Session, connection: Connection, now: float) -> None:
-    """Resend unacknowledged packets. If the window is full, messages wait in `session.unsent`."""
+    """Resend the PUBRELs and messages that were not acknowledged.
+
+    Messages above the limit on messages in flight wait in `session.unsent`.
+    """
     session.unsent.clear()
     window = connection.window_of(core.limits)
     in_flight = session.outbound.values()
     sent = 0
-    # PUBRELs first, in the order of the PUBRECs: they need no room in the receive maximum of
-    # the new connection, but make some.
+    # PUBRELs first, in the order of the PUBRECs. They need no room in the receive maximum of the
+    # new connection, and their completion makes room.
     for delivery in in_flight:
         if delivery.state is DeliveryState.RECEIVED:
             _resend(core, session, connection, delivery, now)

@@ -11,7 +11,7 @@ def retained_limit_reached(
 ) -> str:
     """Return the name of the limit that another retained message would exceed, or "".
 
-    QoS 2 messages that are held and will be retained count too.
+    QoS 2 messages that are held until PUBREL and will then be retained count too.
 
     Args:
         state: the state with all retained messages.

@@ -29,7 +29,7 @@ from gateway.broker.wire.packets import Publish
 
 
 def violation_of(core: Core, connection: Connection, packet: Publish) -> Violation | None:
-    """Return the violation for which the connection must be closed, or None.
+    """Return the violation in a PUBLISH for which the connection must be closed, or None.
 
     If the PUBLISH has a topic alias, the alias is replaced with its topic. `dispatch` does not call
     this function if the packet cannot fail any of these checks. If you add a check, extend the
@@ -96,10 +96,10 @@ def quota_violation_of(connection: Connection) -> Violation | None:
 
 
 def refusal_of(core: Core, connection: Connection, packet: Publish, is_system: bool) -> int:
-    """Return the reason code with which a message is refused, or 0 if the message is accepted.
+    """Return the reason code for refusing a message, or 0 if the message is accepted.
 
-    Clients of versions older than MQTT 5.0 cannot be informed of a refusal. A refused message from
-    such a client is acknowledged and dropped.
+    Clients that use an older version than MQTT 5.0 cannot be informed of a refusal. A refused
+    message from such a client is acknowledged and dropped. `is_system` is True for `$SYS` topics.
     """
     if is_system:
         # [MQTT-4.7.2-1] $SYS is what the broker publishes, not a place to exchange messages
@@ -132,8 +132,8 @@ def refusal_of(core: Core, connection: Connection, packet: Publish, is_system: b
         core.statistics.publishes_refused += 1
         return PAYLOAD_FORMAT_INVALID
     if packet.retain and packet.qos and packet.payload:
-        # A QoS 0 message has no answer that could report it, so it is delivered to its
-        # subscribers.
+        # A QoS 0 message has no acknowledgement that could report the limit, so it is delivered to
+        # its subscribers.
         limit = retained_limit_of(core, connection, packet)
         if limit:
             core.statistics.count_error(limit)
@@ -175,19 +175,19 @@ def message_of(core: Core, packet: Publish) -> Message:
 def must_record(core: Core, session: Session, message: Message, route: Route) -> bool:
     """Return True if a message must be recorded in the journal when it is distributed.
 
-    The function does not check if the message has already been recorded, as is the case for a QoS 2
-    message that was held in a persistent session.
+    The function does not check whether the message has already been recorded, as a QoS 2 message of
+    a persistent session has been.
     """
     if route.logged or message.retain:
         return True
     if message.qos and (route.durable or session.persistent):
         return True
-    # Even with QoS 0 granted it may have to be queued.
+    # A message may have to be queued even for a subscription with QoS 0.
     return route.persistent and core.limits.mqueue_store_qos0
 
 
 def record(core: Core, session: Session, message: Message, route: Route) -> None:
-    """Record that a message is published. The record contains the message."""
+    """Record in the journal that a message is published, including the message itself."""
     if message.retain:
         message.owner = session.owner
     core.recorder.message_published(session, message, Origin.CLIENT, route.matched())
@@ -226,7 +226,7 @@ def record_again(core: Core, session: Session, message: Message) -> Message:
 
 
 def size_bytes_of(packet: Publish) -> int:
-    """Return the size that a PUBLISH's message will have in a queue (`Message.size_bytes`)."""
+    """Return the size that the message in a PUBLISH will have in a queue, in bytes."""
     size_bytes = len(packet.topic_field) + len(packet.payload)
     if packet.properties is not None:
         size_bytes += len(forwarded_of(packet.properties))

@@ -38,7 +38,7 @@ def refused_or_deferred(
 
 
 def _needs_disk(core: Core, session: Session, packet: Publish) -> bool:
-    """Return True if the message of a PUBLISH must be recorded in the journal.
+    """Return True if the message in a PUBLISH must be recorded in the journal.
 
     The conditions are the same as in `admission.must_record`.
     """
@@ -53,7 +53,7 @@ def _needs_disk(core: Core, session: Session, packet: Publish) -> bool:
 
 
 def refuses(core: Core, packet: Connect, expiry_seconds: int) -> bool:
-    """Return True if a CONNECT needs disk space that is not available.
+    """Return True if a CONNECT for a new session needs disk space while the disk is full.
 
     A new session needs space if it has a will, or if it outlives its connection.
     """
@@ -63,5 +63,5 @@ def refuses(core: Core, packet: Connect, expiry_seconds: int) -> bool:
 
 
 def is_persistent(packet: Connect, expiry_seconds: int) -> bool:
-    """Return True if the session of this CONNECT outlives its connection."""
+    """Return True if the session that a CONNECT creates will outlive its connection."""
     return not packet.clean_start if packet.protocol_level < 5 else expiry_seconds > 0

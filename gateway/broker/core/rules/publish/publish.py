@@ -23,7 +23,7 @@ from gateway.broker.wire.packets import Publish
 def receive_publish(
     core: Core, session: Session, connection: Connection, packet: Publish, now: float
 ) -> Violation | None:
-    """Process a PUBLISH that `admission.violation_of` has checked, according to its QoS."""
+    """Process a PUBLISH according to its QoS, after `admission.violation_of` has checked it."""
     if packet.qos == 2:
         return qos2_receive.receive_publish(core, session, connection, packet, now)
     if packet.qos:
@@ -70,8 +70,8 @@ def _acknowledge(
     core: Core, connection: Connection, packet_id: int, route: Route, recorded: bool
 ) -> None:
     core.statistics.received_qos1 += 1
-    # Before the deliveries of the same batch: a client that subscribes to its own messages must
-    # not get PUBACK after them, because its Nagle algorithm would wait for it.
+    # PUBACK precedes the deliveries of the same batch. If a client subscribes to its own messages
+    # and got PUBACK after them, its Nagle algorithm would wait for the PUBACK.
     if recorded:
         connection.receiving += 1
         connection.received += 1

@@ -38,7 +38,7 @@ def receive_publish(
         return violation
     limit = _limit_reached(core, session, packet)
     if limit and connection.version < 5:
-        # A single message cannot be refused.
+        # Clients older than MQTT 5.0 cannot be informed that a single message is refused.
         detail = _describe_held(session)
         core.recorder.observed(session, Observation.LIMIT_HIT, limit, detail)
         return Violation(limit, QUOTA_EXCEEDED, f"PUBLISH {packet_id} beyond {limit}: {detail}")
@@ -98,8 +98,8 @@ def _hold(
     limit = admission.retained_limit_of(core, connection, packet) if is_retained else ""
     message = admission.message_of(core, packet)
     if is_retained:
-        # If there is no room, the publisher speaks 3.1 or 3.1.1, or the message was refused;
-        # then the room at its release counts.
+        # If there is no room, the publisher uses 3.1 or 3.1.1, because a message from a 5.0 client
+        # would have been refused. The limits are then checked again at its release.
         message.owner = session.owner
         message.has_place = not limit
     held = Held(session, packet.packet_id, message, now)

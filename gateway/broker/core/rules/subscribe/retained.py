@@ -1,6 +1,6 @@
 """Retained messages for new subscriptions, sent in slices so that one client does not delay others.
 
-Each connection has a list of filters whose retained messages are still to be sent. A filter that is
+Each connection has a list of filters whose retained messages must still be sent. A filter that is
 already in the list is not added again. For a persistent session, messages at QoS 1 and 2 enter the
 session's queue in the same batch as the SUBACK, if there is room, so a power cut cannot lose them.
 All other messages are sent in slices, as fast as the client reads.
@@ -21,26 +21,26 @@ from gateway.broker.core.topics.retained_walk import RetainedWalk
 from gateway.broker.core.work import DELIVERY_UNITS, SLICE_UNITS
 
 SLICE_MESSAGES: int = 500
-"""Retained messages processed before the next turn of the event loop: about a millisecond."""
+"""Retained messages processed in one iteration of the event loop: about a millisecond."""
 
 FIRST_MESSAGES: int = 50
-"""Processed in the turn of the SUBSCRIBE itself, which may contain one from each of many
-clients."""
+"""Retained messages processed in the iteration that receives the SUBSCRIBE, since many clients may
+subscribe in the same iteration."""
 
 SLICE_BYTES: Final = 1024 * 1024
 """Retained bytes sent before writing to the socket, which may then turn out to be full."""
 
 SLICE_LEVELS: Final = 2_000
-"""Topic levels visited before the next turn of the event loop if few have retained messages."""
+"""Topic levels visited in one iteration of the event loop if few have retained messages."""
 
 WAIT_SECONDS: Final = 0.05
-"""How long a slice waits for a client with a full queue or socket."""
+"""Seconds that a slice waits for a client whose queue or socket is full."""
 
 
 def find(core: Core, session: Session, connection: Connection, pending: PendingSubscribe) -> bool:
     """Find the retained messages to deliver for the SUBSCRIBE `pending` of a persistent session.
 
-    Return True when the search is complete. The search stops when it has found one message more
+    Return True if the search is complete. The search stops when it has found one message more
     than the queue and the client's window have room for. This extra message is later counted as
     dropped.
     """
@@ -76,7 +76,7 @@ def _find_some(
 
 
 def queue(core: Core, session: Session, pending: PendingSubscribe, now: float) -> bool:
-    """Deliver the retained messages found for a SUBSCRIBE. Return False if work remains."""
+    """Deliver the retained messages that `find` has found. Return False if work remains."""
     dropped = session.dropped_messages
     is_cut = len(pending.found) * DELIVERY_UNITS > SLICE_UNITS
     while pending.found_done < len(pending.found):
@@ -98,7 +98,7 @@ def queue(core: Core, session: Session, pending: PendingSubscribe, now: float) -
 
 
 def add(core: Core, connection: Connection, subscription: Subscription) -> None:
-    """Add a subscription to the list of those whose retained messages must still be sent."""
+    """Add a subscription to the list of subscriptions that still need retained messages."""
     replaying = core.replays.get(connection)
     if replaying is None:
         replaying = PendingReplay()
@@ -114,7 +114,7 @@ def pump(core: Core, connection: Connection, now: float) -> None:
 
 
 def resume(core: Core, connection: Connection, now: float) -> None:
-    """Send the next slice of retained messages, when the connection's timer for them fires."""
+    """Send the next slice of retained messages when the connection's timer for it has fired."""
     replaying = core.replays.get(connection)
     if replaying is not None:
         replaying.scheduled = False

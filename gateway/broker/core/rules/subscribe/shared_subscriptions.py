@@ -40,7 +40,7 @@ def finish(
     deliveries: list[Delivery],
     now: float,
 ) -> None:
-    """Pass on an ended session's messages after the store has read them from disk."""
+    """Pass an ended session's messages to other members after they were loaded from disk."""
     for delivery in request.started:
         delivery.message = contents.get(delivery.message_number)
     for delivery in (*request.started, *deliveries):
@@ -66,7 +66,7 @@ def _hand_over(
         return
     if not session.persistent:
         message = admission.record_again(core, session, message)
-    # It is sent to the other member when its removal from this one is durable.
+    # The message is sent to the other member once its removal from this session is durable.
     message.batch = core.recorder.batch_number
     # The other member may have requested retain as published.
     fan_out.deliver_shared(core, group, message, message.retain, session, now)

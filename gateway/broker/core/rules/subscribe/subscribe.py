@@ -29,7 +29,7 @@ from gateway.broker.wire.topics import has_control_character
 
 AT_SUBSCRIBE: Final = 0
 IF_NEW: Final = 1
-"""Retain handling (5.0 section 3.8.3.1); 2: never."""
+"""Values of retain handling (5.0 section 3.8.3.1). The third value, 2, means never."""
 
 
 def receive_subscribe(
@@ -37,7 +37,7 @@ def receive_subscribe(
 ) -> Violation | None:
     """Add or replace subscriptions, send SUBACK, and then send retained messages [MQTT-3.8.4-4]."""
     for requested in packet.subscriptions:
-        # [MQTT5-3.2.2-10] more than the highest QoS is not an error: a lower one is granted
+        # [MQTT5-3.2.2-10] a QoS above the maximum is not an error: the maximum is granted
         requested.qos = min(requested.qos, core.limits.maximum_qos)
     core.pending_subscribes[connection] = PendingSubscribe(packet)
     return continue_subscribe(core, session, connection, now)

@@ -1,4 +1,4 @@
-"""Publication of `$SYS` topics at QoS 0. Only connected clients receive them.
+"""Publishing of `$SYS` topics at QoS 0. Only connected clients receive them.
 
 The server supplies the values, and this module selects the receivers. A new subscriber gets the
 current value with RETAIN set, like a retained message. The values are not stored in queues or in
@@ -20,7 +20,7 @@ def request(core: Core, session: Session, subscription: Subscription) -> None:
 
 
 def answer(core: Core, values: dict[str, bytes]) -> None:
-    """Send the current values to new subscribers, with RETAIN set [MQTT-3.3.1-8]."""
+    """Send the current values of `$SYS` topics to new subscribers, with RETAIN [MQTT-3.3.1-8]."""
     requests = core.effects.system_subscriptions
     core.effects.system_subscriptions = {}
     messages = [_message_of(topic, payload) for topic, payload in values.items()]
