@@ -1,11 +1,9 @@
-"""Journals for the uploader's tests: blobs from the core's own recorder, in memory or in SQLite."""
+"""Blobs for the uploader's tests, from the core's own recorder, and a journal in memory."""
 
 from __future__ import annotations
 
 import hashlib
-import sqlite3
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from gateway.broker.core.gateway_time import ClockQuality
 from gateway.broker.core.records import layout
@@ -83,11 +81,6 @@ def first_sequence_of(blob: bytes) -> int:
     return int(layout.BLOB_HEADER.unpack_from(blob)[6])
 
 
-def last_sequence_of(blob: bytes) -> int:
-    fields = layout.BLOB_HEADER.unpack_from(blob)
-    return int(fields[6]) + int(fields[7]) - 1
-
-
 @dataclass
 class MemoryJournal:
     """A journal in a list, called as `journal(after_sequence, bytes_max)`.
@@ -113,45 +106,3 @@ class MemoryJournal:
             if sum(map(len, page)) >= bytes_max:
                 break
         return page
-
-
-class DiskJournal:
-    """A journal in an SQLite file that another process writes, with the broker's settings."""
-
-    def __init__(self, path: Path) -> None:
-        self._connection = sqlite3.connect(path)
-        self._connection.execute("PRAGMA journal_mode = WAL")
-        self._connection.execute("PRAGMA synchronous = FULL")
-        with self._connection:
-            self._connection.execute(
-                "CREATE TABLE IF NOT EXISTS journal "
-                "(first_sequence INTEGER PRIMARY KEY, last_sequence INTEGER, blob BLOB)"
-            )
-
-    def append(self, blob: bytes) -> None:
-        with self._connection:
-            self._connection.execute(
-                "INSERT INTO journal VALUES (?, ?, ?)",
-                (first_sequence_of(blob), last_sequence_of(blob), blob),
-            )
-
-    def drop_through(self, sequence: int) -> None:
-        """Delete blobs as the broker does after the request `exported`."""
-        with self._connection:
-            self._connection.execute("DELETE FROM journal WHERE last_sequence <= ?", (sequence,))
-
-    def __call__(self, after_sequence: int, bytes_max: int) -> list[bytes]:
-        page: list[bytes] = []
-        rows = self._connection.execute(
-            "SELECT blob FROM journal WHERE last_sequence > ? ORDER BY first_sequence",
-            (after_sequence,),
-        )
-        for (blob,) in rows:
-            page.append(blob)
-            if sum(map(len, page)) >= bytes_max:
-                break
-        rows.close()
-        return page
-
-    def close(self) -> None:
-        self._connection.close()

@@ -1,4 +1,7 @@
-"""SIGKILL at random moments: the resulting log has no gap and no duplicate."""
+"""SIGKILL of the uploader at random moments: the resulting log has no gap and no duplicate.
+
+The uploader reads a real journal. This process writes to it and removes exported files meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,20 @@ import sys
 from functools import partial
 from pathlib import Path
 
+from gateway.broker.store.journal import Journal
+from gateway.broker.store.journal_files import journal_files
+from gateway.broker.store.journal_reading import JournalReading
 from gateway.uploader.segments.names import segments_in
 from tests.uploader.chains import check_chain
-from tests.uploader.journals import Broker, DiskJournal
+from tests.uploader.journals import Broker, first_sequence_of
 from tests.uploader.listener import Listener
 from tests.uploader.stage import DEADLINE_SECONDS, segments_of, until
 
 KILLS = 15
+
+FILE_BYTES = 64 * 1024
+"""Length of a journal file in bytes: about two batches. Only whole files are removed, and one file
+of the usual length would hold all batches of a typical run of this test."""
 
 
 async def started(data_dir: Path) -> asyncio.subprocess.Process:
@@ -24,25 +34,31 @@ async def started(data_dir: Path) -> asyncio.subprocess.Process:
 
 
 class Sender:
-    """The broker's part: it appends batches, and deletes blobs that were reported as exported."""
+    """The broker's part: it appends batches to the journal, and removes exported files."""
 
     def __init__(self, data_dir: Path, chance: random.Random) -> None:
-        self.journal = DiskJournal(data_dir / "journal.sqlite")
+        self.journal = Journal(data_dir, FILE_BYTES)
+        self.journal.resume(JournalReading(self.journal.folder, checkpoint=1))
         self.broker = Broker()
-        self.journal.append(self.broker.started())
+        self._commit(self.broker.started())
         self._chance = chance
+        self._exported_sequence = 0
 
     def append(self, listener: Listener) -> None:
-        """Append one batch, and delete exported blobs.
+        """Append one batch, and remove the files whose events were all reported as exported.
 
         A false report from the exporter loses events, as in the broker.
         """
-        self.journal.append(self.broker.exchanges(self._chance.randrange(1, 400)))
+        self._commit(self.broker.exchanges(self._chance.randrange(1, 400)))
         for request in listener.of("exported"):
             sequence = request["sequence"]
             assert isinstance(sequence, int)
-            self.journal.drop_through(sequence)
+            self._exported_sequence = max(self._exported_sequence, sequence)
         listener.requests.clear()
+        self.journal.drop(self._exported_sequence + 1)
+
+    def _commit(self, blob: bytes) -> None:
+        self.journal.append(first_sequence_of(blob), blob)
 
 
 def segment_count(data_dir: Path) -> int:
@@ -95,6 +111,8 @@ async def test_a_process_killed_at_random_moments_leaves_a_log_without_gap_and_d
         async with asyncio.timeout(DEADLINE_SECONDS):
             assert await last.wait() == 0
     sender.journal.close()
+    # Files were removed: a false report would have lost events.
+    assert journal_files(sender.journal.folder)[0].first_sequence > 1
     segments = segments_of(tmp_path / "uploaded")
     check_chain(segments)
     sequences = [event["sequence"] for segment in segments for event in segment.events]
