@@ -106,13 +106,9 @@ def _update(
         batches += run.batches
     audits = is_audited and run.audited_through < run.through
     audited_through = _make(silver, made, run, progress, after_step, audits=audits)
-    counts = (
-        f"(SELECT count(*) FROM {{{name}}}) AS {name}" for name in GOLD_TABLES if name != _RUNS
-    )
-    rows = made.query(f"SELECT {', '.join(counts)}")[0]
     return {"tables_root": silver.root, "batches": batches,
             "through_batch": run.through, "is_audited": audited_through >= run.through,
-            "audited_through": audited_through, "tables": rows}  # fmt: skip
+            "audited_through": audited_through}  # fmt: skip
 
 
 def _make(
