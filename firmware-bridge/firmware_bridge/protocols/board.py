@@ -36,11 +36,11 @@ class Board(DecoderSettings):
 class BoardDecoder(DelimitedDecoder):
     """Decoder of board frames.
 
-    A decoded frame contains an `identity`: the board, its boot number, and a sequence number. A
-    frame of readings also contains the acknowledgement to send back.
+    A decoded frame has an `identity`: the number of the board, its boot number, and a sequence
+    number. A frame of readings also contains the acknowledgement to send back.
 
-    If the port is opened in the middle of a frame, the rest of this frame fails the CRC check. Only
-    this frame is discarded.
+    If the port is opened in the middle of a frame, the received part of this frame fails the CRC
+    check and is discarded. The next frame is not affected.
     """
 
     def __init__(self) -> None:

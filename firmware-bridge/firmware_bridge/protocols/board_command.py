@@ -1,4 +1,7 @@
-"""Commands for boards, and the result codes in their answers (docs/formats/board-frame.md)."""
+"""Commands for sensor boards, and the result codes with which the boards answer.
+
+docs/formats/board-frame.md describes both.
+"""
 
 from enum import IntEnum
 from typing import Final
@@ -12,7 +15,7 @@ class BoardCommand(IntEnum):
 
 
 class AnswerCode(IntEnum):
-    """Result codes in boards' answers to commands. Boards may also send codes not listed here."""
+    """Result code in a board's answer to a command. Boards may also send other codes."""
 
     DONE = 0
     UNKNOWN_COMMAND = 1
@@ -31,9 +34,9 @@ def command_of(name: str) -> BoardCommand | None:
 
 
 def argument_of(payload: bytes) -> int | None:
-    """Parse the argument of a command, an integer from 1 to `ARGUMENT_MS_MAX`.
+    """Parse the argument of a command: a time of 1 to `ARGUMENT_MS_MAX` milliseconds.
 
-    Return None if the payload is not a valid argument.
+    Return None if the payload is not such a number in decimal digits.
     """
     if not 1 <= len(payload) <= len(str(ARGUMENT_MS_MAX)) or not payload.isdigit():
         return None

@@ -2,11 +2,14 @@
 
 Integers are big-endian. Each frame is COBS-stuffed and enclosed in 0x00 bytes::
 
-    version u8 = 1 | device u32 | boot u32 | sequence u32 | SenML-CBOR pack | crc16 u16
-    kind u8 = 0x81 | device u32 | boot u32 | sequence u32 | crc16 u16        (acknowledgement)
-    kind u8 = 0x82 | device u32 | boot u32 | request u32 | command u8 | argument u32 | crc16 u16
-    kind u8 = 0x42 | device u32 | boot u32 | request u32 | code u8 | crc16 u16    (its answer)
+    kind u8 | device u32 | boot u32 | sequence u32 | content | crc16 u16
 
+    kind 0x01    readings: a SenML-CBOR pack (the kind is the version of the format)
+         0x81    acknowledgement of readings: no content
+         0x82    command: command u8, argument u32
+         0x42    answer to a command: result code u8
+
+In commands and answers, the sequence number is the number of the request.
 docs/formats/board-frame.md describes the whole format, with an example.
 """
 
@@ -58,12 +61,12 @@ def read_frame(stuffed: bytes) -> Frame:
 
 
 def frame_bytes_of(identity: BoardIdentity, measurements: Sequence[Measurement]) -> bytes:
-    """Return a frame of readings as a board sends it, with the delimiters."""
+    """Encode a frame of readings as a board would. The result includes the delimiters."""
     return _wrap(FRAME_VERSION, identity, pack_of(measurements))
 
 
 def acknowledgement_of(identity: BoardIdentity) -> bytes:
-    """Return the acknowledgement for the frame with this identity, including the delimiters."""
+    """Encode the acknowledgement of the frame with this identity, including the delimiters."""
     return _wrap(ACKNOWLEDGEMENT_KIND, identity, b"")
 
 
@@ -82,18 +85,19 @@ def read_acknowledgement(stuffed: bytes) -> BoardIdentity:
 
 
 def command_bytes_of(identity: BoardIdentity, command: int, argument: int) -> bytes:
-    """Return the frame of a command, with the delimiters.
+    """Encode a command for a board. The result includes the delimiters.
 
-    `identity.sequence` is the number of the request.
+    `identity` contains the numbers of the board and of its boot. Its `sequence` is the number of
+    the request, which the board repeats in its answer.
     """
     return _wrap(COMMAND_KIND, identity, _COMMAND.pack(command, argument))
 
 
 def read_command(stuffed: bytes) -> tuple[BoardIdentity, int, int]:
-    """Decode a command as a board would.
+    """Decode a command as a board would. Return its identity, the command, and the argument.
 
-    `stuffed` is the COBS-stuffed command without its delimiters. Return the identity (which
-    contains the number of the request), the command, and its argument.
+    `stuffed` is the COBS-stuffed command without its delimiters. The `sequence` of the identity is
+    the number of the request.
 
     Raises:
         Damaged: if the frame is damaged or is not a command.
@@ -106,7 +110,10 @@ def read_command(stuffed: bytes) -> tuple[BoardIdentity, int, int]:
 
 
 def answer_bytes_of(identity: BoardIdentity, code: int) -> bytes:
-    """Return a board's answer to a command, with the delimiters. `code` is the result code."""
+    """Encode a board's answer to a command, including the delimiters.
+
+    `identity` is that of the command, and `code` is the result code.
+    """
     return _wrap(ANSWER_KIND, identity, bytes([code]))
 
 

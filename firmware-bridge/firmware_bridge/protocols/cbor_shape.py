@@ -32,7 +32,8 @@ def check_shape(pack: bytes) -> None:
 
     Raises:
         Damaged: with reason "cbor" if the item is incomplete or nested too deeply, "value" if an
-            integer has more than 64 bits, or "senml" if a type is not allowed.
+            integer has more than 64 bits or an exponent is too large, or "senml" if a type is not
+            allowed.
     """
     if _end_of_item(pack, 0, DEPTH_MAX) != len(pack):
         raise Damaged("cbor")
@@ -58,10 +59,13 @@ def _end_of_item(pack: bytes, at: int, depth: int) -> int:
 
 
 def _head(pack: bytes, at: int) -> tuple[int, int, int | None, int]:
-    """Parse the start of an item.
+    """Parse the first byte and the argument of the item at the position `at`.
 
-    Return its major type, info and argument, and the position of its contents. The argument is None
-    if the length is indefinite.
+    Return the major type, the info bits, the argument, and the position after the argument. The
+    argument is None for an item of indefinite length.
+
+    Raises:
+        Damaged: with reason "cbor" if the item is truncated or invalid.
     """
     if at >= len(pack):
         raise Damaged("cbor")

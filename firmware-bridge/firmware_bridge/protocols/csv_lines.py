@@ -1,11 +1,11 @@
-"""Protocol for lines of separated values. The configuration names the columns::
+"""Protocol for lines of values that are separated by commas, semicolons or tabs::
 
     21.5,40,1013.2
     21,5;40;1013,2
 
-A line is split at semicolons or tabs if this gives the right number of columns, otherwise at
-commas. A line contains neither a checksum nor the names of its columns. If one value is invalid,
-the whole line therefore counts as damaged. This prevents boot messages from becoming readings.
+The names of the columns come from the configuration. A line is split at semicolons or tabs if this
+gives the right number of columns, otherwise at commas. If one value is invalid, the whole line
+counts as damaged. This prevents boot messages from becoming readings, because there is no checksum.
 """
 
 import csv
@@ -60,7 +60,7 @@ class CsvLines(TextLineSettings):
         super().check()
 
     def value_names(self, device: str) -> frozenset[str]:
-        """Return the names of the columns that are not skipped."""
+        """Return the names of the columns that are not skipped. They do not depend on `device`."""
         return frozenset(self.columns) - {SKIPPED}
 
     def decoder(self) -> LineDecoder:
@@ -70,7 +70,10 @@ class CsvLines(TextLineSettings):
 
 
 class CellReader:
-    """Reader of CSV lines. `kinds` contains the declared data types of the columns."""
+    """Reader of CSV lines.
+
+    `columns` contains the names of the columns in order, and `kinds` their data types.
+    """
 
     def __init__(self, columns: Sequence[str], kinds: Kinds) -> None:
         self._columns = list(columns)
@@ -79,14 +82,14 @@ class CellReader:
     def read(self, line: str, skipped: Counter[str]) -> dict[str, Measurement]:
         """Return the measurements of a line.
 
-        The result is empty if the line is a heading. Loggers send a heading again when they
-        restart. `skipped` counts values that were not measured.
+        If the line is a heading with the names of the columns, the result is empty. Loggers send
+        such a heading when they restart. `skipped` counts values that were not measured.
 
         Raises:
-            Damaged: if the line is invalid. The reason is "columns" if the number of columns is
-                wrong. It is "type" if a value does not have its column's type, or if the columns
-                have no types and all values are strings. Otherwise it is "syntax", "value" or
-                "text".
+            Damaged: with reason "columns" if the number of columns is wrong, "type" if a value does
+                not have its column's type, or "syntax", "value" or "text" if the line or a value is
+                invalid. The reason is also "type" if all values are strings, but no column is known
+                to contain strings.
         """
         cells = self._cells_of(line)
         if cells == self._columns:
@@ -102,8 +105,8 @@ class CellReader:
     def _cells_of(self, line: str) -> list[str]:
         """Split a line into cells.
 
-        Some devices print a separator after the last value too. An extra empty cell at the end is
-        therefore ignored.
+        An extra empty cell at the end is ignored, because some devices also print a separator after
+        the last value.
 
         Raises:
             Damaged: with reason "columns" if the number of cells is wrong, or "syntax" if the line

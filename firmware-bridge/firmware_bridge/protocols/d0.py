@@ -85,7 +85,10 @@ class D0(PollerSettings):
             raise refusal(f"a baud_rate_max of {', '.join(map(str, rates))}")
 
     def check_scheme(self, scheme: str | None) -> None:
-        """Reject settings that change the baud rate if the port's address begins with `tcp://`."""
+        """Reject a negotiation of the baud rate if the port's address begins with `tcp://`.
+
+        With such an address, the bridge cannot change the baud rate of the server's line.
+        """
         if scheme == "tcp" and self.baud_rate_max != _FIRST_RATE:
             raise refusal(
                 f"baud_rate_max = {_FIRST_RATE} with tcp://, which cannot change the rate of the "
@@ -114,7 +117,7 @@ class D0Poller(Poller):
         self._identification = None
 
     def next_step(self, now_seconds: float) -> Request | Pause:
-        """Return the sign-on request if a poll is due, or a pause until it is due."""
+        """Return the sign-on request if a poll is due. Otherwise return a pause until it is due."""
         if self._due > now_seconds:
             return Pause(self._due - now_seconds)
         self._identification = None
@@ -143,10 +146,10 @@ class D0Poller(Poller):
         return TELEGRAM_BYTES_MAX * _BITS_PER_CHARACTER / rate
 
     def read(self, answer: bytes) -> Outcome | Request | None:
-        """Read the meter's identification, and in later calls the telegram that follows.
+        """Decode the response to the latest request: the meter's identification or its telegram.
 
-        Return the request that continues the poll, the outcome of the poll, or None if more bytes
-        are needed.
+        Return the outcome of the poll, or a request that continues the poll at the negotiated baud
+        rate. Return None if more bytes are needed.
         """
         if self._identification is not None:
             return self._telegram_of(self._identification, answer)
@@ -206,16 +209,19 @@ class D0Poller(Poller):
         return self._kinds
 
     def take_skipped(self) -> Counter[str]:
-        """Return the number of skipped values since the last call, by reason."""
+        """Return the counts of skipped values by reason, and reset the counts."""
         skipped, self._skipped = self._skipped, Counter()
         return skipped
 
     def time_out(self, answer: bytes) -> Outcome:
-        """Return the reason why no complete telegram arrived before the timeout."""
+        """Return the reason why no complete telegram arrived in time."""
         if not answer.strip(b"\0\r\n"):
             return Damage("no_answer")
         return Damage("truncated" if _IDENTIFICATION.search(answer) else "noise")
 
     def end(self, outcome: Outcome, now_seconds: float) -> str:
-        """Return an empty string, because the outcome of a poll needs no log message."""
+        """Return an empty string, because no outcome of a poll needs a message in the log.
+
+        Nothing else is necessary, because `next_step` has already scheduled the next poll.
+        """
         return ""

@@ -24,7 +24,7 @@ _FLOATS: Final = {"f32": "f", "f64": "d"}
 
 
 def bytes_of_form(form: str) -> int:
-    """Return the size in bytes of a number in this format, for example 2 for "u16"."""
+    """Return the size in bytes of numbers in this format. For example, "u16" has 2 bytes."""
     return int(form[1:]) // 8
 
 

@@ -10,9 +10,9 @@ values, and the sum of all preceding bytes.
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
-from firmware_bridge.protocols.asked import ASKED_DESCRIPTIONS, AskedSettings
 from firmware_bridge.protocols.checksums import CHECKSUMS
 from firmware_bridge.protocols.declared_field import FrameField, values_of
+from firmware_bridge.protocols.fixed_request import FIXED_REQUEST_DESCRIPTIONS, FixedRequestSettings
 from firmware_bridge.protocols.frame import Damaged, Frame
 from firmware_bridge.protocols.scanning import ScanningDecoder
 from gateway.process.declarations.quantities import Items, Text, Whole, refusal
@@ -29,7 +29,7 @@ Hex = Annotated[str, Text(_HEX, _HEX_ALLOWED)]
 
 
 @dataclass(frozen=True, kw_only=True)
-class DeclaredFrames(AskedSettings):
+class DeclaredFrames(FixedRequestSettings):
     """Settings for binary frames: their start, length, fields and checksum."""
 
     descriptions: ClassVar = {
@@ -46,7 +46,7 @@ class DeclaredFrames(AskedSettings):
         "checksum_from": "Position of the first byte that the checksum covers.",
         "checksum_order": "Order of the bytes of the checksum. Default: byte_order.",
         "fields": "Quantities in a frame.",
-        **ASKED_DESCRIPTIONS,
+        **FIXED_REQUEST_DESCRIPTIONS,
     }
 
     start: Hex
@@ -97,11 +97,11 @@ class DeclaredFrames(AskedSettings):
 
     @property
     def units(self) -> tuple[str | None, ...]:
-        """The units of the fields in a frame."""
+        """The units of all fields, or None for a field without a unit."""
         return tuple(each.unit for each in self.fields)
 
     def value_names(self, device: str) -> frozenset[str]:
-        """Return the names of the fields in a frame."""
+        """Return the names of all fields. They do not depend on `device`."""
         return frozenset(each.name for each in self.fields)
 
     @property
@@ -140,7 +140,11 @@ class DeclaredDecoder(ScanningDecoder):
         self._checksum_order = settings.checksum_order or settings.byte_order
 
     def end_of(self, buffer: bytes, position: int) -> int | None:
-        """Return the end of the frame at `position`, or None if its length field is incomplete."""
+        """Return the end of the frame at `position`, or None if its length field is incomplete.
+
+        Raises:
+            Damaged: with reason "length" if the length field is out of range.
+        """
         settings = self._settings
         if settings.frame_bytes is not None:
             return position + settings.frame_bytes
@@ -155,7 +159,12 @@ class DeclaredDecoder(ScanningDecoder):
         return position + frame_bytes
 
     def read_frame(self, data: bytes) -> Frame | None:
-        """Check the end bytes and the checksum of a frame, and decode its fields."""
+        """Check the end bytes and the checksum of a frame, and decode its fields.
+
+        Raises:
+            Damaged: with reason "end" if the end bytes are wrong, "checksum" if the checksum is
+                wrong, or "value" if a number is out of range.
+        """
         if not data.endswith(self._end):
             raise Damaged("end")
         content = data[: len(data) - len(self._end)]

@@ -1,7 +1,7 @@
-"""Base class for decoders of delimited frames. Bytes can arrive in pieces of any size.
+"""Base class for decoders of frames that are separated by delimiters.
 
-A frame that exceeds the maximum length is counted once, as `overlong`, and skipped up to its end.
-Decoding continues with the next frame.
+Bytes can arrive in pieces of any size. A frame that exceeds the maximum length is counted once, as
+`overlong`, and skipped up to its end. Decoding continues with the next frame.
 """
 
 import re

@@ -108,17 +108,20 @@ class DlmsDecoder(ScanningDecoder):
         return end
 
     def read_frame(self, data: bytes) -> Frame | None:
-        """Check a frame. If it carries the last part of a message, decode the message."""
-        message = self._joined(part_of(data))
+        """Check a frame, and add its part of a message to the earlier parts.
+
+        If the message is complete, decode it and return its measurements. Otherwise return None.
+        """
+        message = self._message_with_part(part_of(data))
         if message is None:
             return None
         if message[:1] == bytes((_BLOCK,)):
-            message = self._unblocked(message) or b""
+            message = self._message_with_block(message) or b""
             if not message:
                 return None
         return self._frame_of(message)
 
-    def _joined(self, part: Part) -> bytes | None:
+    def _message_with_part(self, part: Part) -> bytes | None:
         """Add a part to the current message. Return the message if it is complete, otherwise None.
 
         Raises:
@@ -139,8 +142,10 @@ class DlmsDecoder(ScanningDecoder):
             return None
         return message
 
-    def _unblocked(self, block: bytes) -> bytes | None:
-        """Add a block to the current message. Return the message if it is complete, otherwise None.
+    def _message_with_block(self, block: bytes) -> bytes | None:
+        """Add a block of a general-block-transfer to the blocks before it.
+
+        Return the complete message if this is its last block, otherwise None.
 
         Raises:
             Damaged: with reason "dlms" if the block is invalid, or "overlong" if the message is too

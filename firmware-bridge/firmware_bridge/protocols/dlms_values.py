@@ -3,7 +3,7 @@
 Most meters send the OBIS code before each value, in one flat list or in nested structures. Aidon,
 Sagemcom and the Austrian Kaifa meters add a scaler and a unit after the value. Kamstrup meters do
 not. The Norwegian Kaifa meters send lists of different lengths, without codes. Landis+Gyr meters
-send a list of the objects first, and then the objects' values.
+send a list of the OBIS codes first, and then the values.
 """
 
 from collections import Counter
@@ -24,7 +24,11 @@ _POWER_OF_TEN_MAX: Final = 18
 
 
 class _Object(NamedTuple):
-    """A value with its OBIS code. `unit` and `power_of_ten` are None if the meter omits them."""
+    """A value with its OBIS code, and the DLMS code of its unit.
+
+    The value is to be multiplied by 10 to the power of `power_of_ten`. This and the unit are None
+    if the meter omits them.
+    """
 
     code: Code
     value: Data
@@ -58,18 +62,18 @@ def _objects_of(data: list[Data]) -> Iterator[_Object]:
     if _is_list_of_objects(data[0] if data else None):
         yield from _landis_values(data)
     elif data and isinstance(data[0], str) and data[0].startswith("Kamstrup"):
-        yield from (_kamstrup_object(each) for each in _with_codes(data))
-    elif (codes := _KAIFA.get(len(data))) is not None and _is_of_kaifa(data, codes):
+        yield from (_kamstrup_object(each) for each in _objects_with_codes(data))
+    elif (codes := _KAIFA.get(len(data))) is not None and _may_be_from_kaifa(data, codes):
         yield from _kaifa_values(data, codes)
     else:
-        yield from _with_codes(data)
+        yield from _objects_with_codes(data)
 
 
-def _is_of_kaifa(data: list[Data], codes: tuple[str, ...]) -> bool:
+def _may_be_from_kaifa(data: list[Data], codes: tuple[str, ...]) -> bool:
     """Return True if `data` could be a list of values from a Kaifa meter.
 
-    Such a list contains no OBIS codes. Its values are in the order of `codes`, so it contains an
-    integer at the position of the code 1.7 (the power).
+    Such a list contains only values. `codes` contains their OBIS codes, in the same order. The
+    value of the code 1.7 (the power) must be an integer.
     """
     has_power = isinstance(data[codes.index("1.7")], int)
     return has_power and not any(
@@ -90,14 +94,14 @@ def code_of(data: Data) -> Code | None:
     return Code.of([str(each) for each in (data[0], channel, *data[2:])])
 
 
-def _with_codes(data: list[Data]) -> Iterator[_Object]:
-    """Yield each value together with the OBIS code before it. Nested structures are included."""
+def _objects_with_codes(data: list[Data]) -> Iterator[_Object]:
+    """Yield each value that follows an OBIS code, also within nested structures."""
     at = 0
     while at < len(data):
         each = data[at]
         at += 1
         if isinstance(each, list):
-            yield from _with_codes(each)
+            yield from _objects_with_codes(each)
         elif (code := code_of(each)) is not None and at < len(data):
             value = data[at]
             at += 1
@@ -107,9 +111,9 @@ def _with_codes(data: list[Data]) -> Iterator[_Object]:
 
 
 def _scale_of(data: Data) -> tuple[int | None, int | None]:
-    """Return the power of ten and the unit in a structure.
+    """Return the power of ten and the DLMS code of the unit in the structure `data`.
 
-    The result is (None, None) if `data` is not a structure of a power of ten and a unit.
+    The result is (None, None) if `data` is not such a structure.
     """
     if isinstance(data, list) and len(data) == 2:
         power, unit = data
@@ -122,10 +126,10 @@ _WATT, _VAR, _AMPERE, _VOLT, _WATT_HOUR, _VAR_HOUR = 27, 29, 33, 35, 30, 32
 
 
 def _kamstrup_object(found: _Object) -> _Object:
-    """Return an object from a Kamstrup meter, with the scale and the unit added.
+    """Add the scale and the unit to an object from a Kamstrup meter, which sends neither.
 
-    The OBIS code determines the scale and the unit, because all Kamstrup meters use the same
-    scales. For example, currents are sent in steps of 0.01 A, and energies in steps of 10 Wh.
+    Both follow from the OBIS code, because all Kamstrup meters use the same scales. For example,
+    they send currents in steps of 0.01 A, and energies in steps of 10 Wh.
     """
     c, d = int(found.code.c), found.code.d
     if found.code.a != "1" or not isinstance(found.value, int):
@@ -195,7 +199,7 @@ def _is_list_of_objects(data: Data) -> bool:
 def _landis_values(data: list[Data]) -> Iterator[_Object]:
     """Yield the values of a Landis+Gyr meter, which sends a list of OBIS codes before all values.
 
-    If the first entry of the list describes the list itself, this entry has no value.
+    The list may begin with the code of the list itself. This code has no value and is skipped.
     """
     listed = data[0]
     assert isinstance(listed, list), "the caller has looked"
@@ -210,7 +214,7 @@ def _landis_values(data: list[Data]) -> Iterator[_Object]:
 
 
 def _measurement_of(found: _Object) -> Measurement | None:
-    """Return the measurement of an object, or None if the object has no value.
+    """Convert an object to a measurement. Return None if the object has no value.
 
     Raises:
         Damaged: with reason "type" if the value has the wrong type, "value" if it is out of range,

@@ -48,7 +48,7 @@ _ANY_START = re.compile(rb"/|\xdb(?:\x08|\Z)")
 _CIPHERED_HEAD = re.compile(rb"\xdb\x08[\s\S]{8}\x82[\s\S]{2}[\x20\x30]")
 _CIPHERED_LIKELY = b"\xdb\x08________\x82__\x30"
 _STX, _ETX = b"\x02", b"\x03"
-_CHECK_BYTES = 2
+_BCC_BYTES = 2
 _END = re.compile(rb"[\r\n]!([0-9A-Fa-f]{4})?[ \t]*[\r\n]")
 
 
@@ -94,12 +94,22 @@ class DsmrDecoder(ScanningDecoder):
         self._settings = settings
 
     def find_start(self, buffer: bytes, position: int) -> int:
-        """Return where the next telegram or encrypted message could begin, or -1 if nowhere."""
+        """Return the next position at which a telegram or an encrypted message could begin.
+
+        The search begins at `position`. Return -1 if there is no such position.
+        """
         found = _ANY_START.search(buffer, position)
         return found.start() if found else -1
 
     def end_of(self, buffer: bytes, position: int) -> int | None:
-        """Return the end of the telegram at `position`, or None if more bytes are needed."""
+        """Return the end of the telegram or encrypted message at `position`.
+
+        Return None if more bytes are needed, or `position` if neither begins there.
+
+        Raises:
+            Damaged: with reason "truncated" if another telegram begins before the end of this one,
+                or "overlong" if it is too long.
+        """
         if not buffer.startswith(_START, position):
             return _end_of_ciphered(buffer, position)
         head = buffer[position : position + _HEAD_BYTES]
@@ -111,7 +121,7 @@ class DsmrDecoder(ScanningDecoder):
         again = _NEXT_HEAD.search(buffer, position + _HEAD_BYTES, limit)
         end = _END.search(buffer, position, again.start() if again else limit)
         if end is not None:
-            return _end_with_check(buffer, position, end.end())
+            return _end_with_bcc(buffer, position, end.end())
         if again is not None:
             raise Damaged("truncated")
         if len(buffer) >= limit:
@@ -119,10 +129,16 @@ class DsmrDecoder(ScanningDecoder):
         return None
 
     def read_frame(self, data: bytes) -> Frame | None:
-        """Check the CRC of a telegram, and parse the telegram."""
+        """Check a telegram's BCC and CRC, if it has them, and parse the telegram.
+
+        Raises:
+            Damaged: with reason "checksum" if the BCC or the CRC is wrong, "no_checksum" if a
+                required CRC is missing, "encrypted" if the message is encrypted, or "truncated" if
+                the telegram consists of parts of two telegrams.
+        """
         if not data.startswith(_START):
             raise Damaged("encrypted")
-        data = _without_check(data)
+        data = _without_bcc(data)
         head, _, crc = data.rstrip().rpartition(b"!")
         if self._settings.crc and not crc:
             raise Damaged("no_checksum")
@@ -153,8 +169,8 @@ class EncryptedDecoder(ScanningDecoder):
         """Decrypt a message and parse the telegram in it.
 
         Raises:
-            Damaged: with reason "key" if the key is wrong, or with another reason if the message or
-                the telegram is invalid.
+            Damaged: with reason "key" if the key is wrong, or with a reason that `decrypted` or
+                `DsmrDecoder.read_frame` gives.
         """
         settings = self._settings
         telegram = decrypted(data, settings.key, settings.authentication_key)
@@ -169,7 +185,7 @@ def _end_of_ciphered(buffer: bytes, position: int) -> int | None:
     If no encrypted message begins at `position`, return `position`.
 
     Raises:
-        Damaged: with reason "overlong" if the message is longer than any telegram.
+        Damaged: with reason "overlong" if the message has more than `TELEGRAM_BYTES_MAX` bytes.
     """
     head = buffer[position : position + _CIPHERED_HEAD_BYTES]
     if not _CIPHERED_HEAD.match(head + _CIPHERED_LIKELY[len(head) :]):
@@ -180,7 +196,7 @@ def _end_of_ciphered(buffer: bytes, position: int) -> int | None:
     return None if size is None else position + size
 
 
-def _end_with_check(buffer: bytes, position: int, end: int) -> int | None:
+def _end_with_bcc(buffer: bytes, position: int, end: int) -> int | None:
     """Return the end of a telegram, including ETX and BCC if the telegram has them.
 
     `end` is the position after the telegram's last line. Return None if more bytes are needed.
@@ -191,10 +207,10 @@ def _end_with_check(buffer: bytes, position: int, end: int) -> int | None:
         end += 1
     if end == len(buffer):
         return None
-    return end + _CHECK_BYTES if buffer[end : end + 1] == _ETX else end
+    return end + _BCC_BYTES if buffer[end : end + 1] == _ETX else end
 
 
-def _without_check(data: bytes) -> bytes:
+def _without_bcc(data: bytes) -> bytes:
     """Check the BCC of a telegram, and return the telegram without the BCC.
 
     Only telegrams with STX and ETX have a BCC. All others are returned unchanged.
@@ -202,8 +218,8 @@ def _without_check(data: bytes) -> bytes:
     Raises:
         Damaged: with reason "checksum" if the BCC is wrong.
     """
-    if data[-_CHECK_BYTES:-1] != _ETX or _STX not in data:
+    if data[-_BCC_BYTES:-1] != _ETX or _STX not in data:
         return data
     if reduce(xor, data[data.index(_STX) + 1 : -1], 0) != data[-1]:
         raise Damaged("checksum")
-    return data[:-_CHECK_BYTES]
+    return data[:-_BCC_BYTES]

@@ -40,7 +40,8 @@ _METRES = re.compile(r"\*m$")
 class TelegramObject:
     """An object of a telegram: its code, its name, and the strings in its parentheses.
 
-    `is_number` is True if the strings are numbers, even without a unit.
+    `is_number` is True if values with this code are always numbers. A value with another code is a
+    number only if it has a unit.
     """
 
     code: Code
@@ -97,14 +98,17 @@ def _is_continued(code: Code, groups: list[str], line: str) -> bool:
     """Return True if `line` could continue an object that began in an earlier line.
 
     `code` is the object's OBIS code, and `groups` contains the strings in its parentheses so far.
-    If the object is already a complete number, the line belongs to another object whose beginning
-    was lost.
+    If the object is a number and already has its value, only a time can follow. Any other line then
+    belongs to an object whose beginning was lost.
     """
     return len(groups) != 1 or not is_number(code) or is_time(_GROUP.findall(line)[0].strip())
 
 
 def _separate_objects(lines: Iterator[str]) -> Iterator[str]:
-    """Yield the lines of a telegram. A line with several objects is split into one per object."""
+    """Split lines that contain several objects. Yield one line per object.
+
+    The code `F`, an error of a heat meter, becomes `F.F`.
+    """
     for line in lines:
         parts = _ONE_OF_SEVERAL.findall(line) if _OBJECT.fullmatch(line) is None else []
         for part in parts if "".join(parts) == line else [line]:
@@ -112,10 +116,9 @@ def _separate_objects(lines: Iterator[str]) -> Iterator[str]:
 
 
 def _whole_lines(lines: list[bytes], skipped: Counter[str]) -> Iterator[str]:
-    """Yield the lines of a telegram.
+    """Decode the lines of a telegram, and join lines that the meter broke within parentheses.
 
-    A line that the meter broke within parentheses is joined again. `skipped` counts unreadable
-    lines by reason.
+    `skipped` counts unreadable lines by reason.
     """
     part = ""
     for each in lines:

@@ -1,8 +1,8 @@
 """Converts the objects of a DSMR telegram to measurements.
 
-A checksum, if the telegram has one, has already been verified. An object that cannot be read is
-therefore a peculiarity of the meter and not damage. Such an object is counted and skipped. All
-other objects are read.
+An object that cannot be read is counted and skipped, and all other objects are read. If a telegram
+has a checksum, the decoder has already verified it. An unreadable object is then a peculiarity of
+the meter, and not a transmission error.
 """
 
 import re
@@ -13,7 +13,7 @@ from dataclasses import replace
 from firmware_bridge.protocols.dsmr_objects import TelegramObject, is_quantity, objects_in
 from firmware_bridge.protocols.dsmr_time import is_time, seconds_of
 from firmware_bridge.protocols.frame import Damaged
-from firmware_bridge.protocols.joined_units import parted
+from firmware_bridge.protocols.joined_units import split_unit
 from firmware_bridge.protocols.obis import Code, name_of
 from firmware_bridge.protocols.text_values import NOT_MEASURED, is_nothing, number_of, value_of
 from firmware_bridge.readings.device_clock import EARLIEST_LOGGED
@@ -36,7 +36,7 @@ def read_telegram(head: bytes, utc_offset_hours: int, skipped: Counter[str]) -> 
     `utc_offset_hours` is the offset of the meter's local time from UTC in winter.
     `skipped` counts skipped objects by reason. The reason is "text" if a line has a character that
     is not ASCII, "syntax" if a line is not an object, "type" if an expected number is missing,
-    "time" or "value" if a time or value is invalid, and "not_measured" if an object is empty.
+    "time" or "value" if a time or value is invalid, and "not_measured" if the meter has no value.
     """
     objects = objects_in(head, skipped)
     now = next((_now_of(each, utc_offset_hours) for each in objects if each.name == "meter_time"),
@@ -83,9 +83,10 @@ def _now_of(clock: TelegramObject, utc_offset_hours: int) -> float | None:
 def _measurements_of(
     found: TelegramObject, utc_offset_hours: int, skipped: Counter[str]
 ) -> Iterator[Measurement]:
-    """Yield the measurements of an object. There may be none if the object is empty.
+    """Yield the measurements of an object.
 
-    If an object has several values, unreadable values are skipped and counted in `skipped`.
+    An object with an empty text has no measurements, and neither has a log without entries. If an
+    object has several values, unreadable values are skipped and counted in `skipped`.
 
     Raises:
         Damaged: if the object cannot be read.
@@ -113,7 +114,9 @@ def _measurements_of(
 def _timed_values_of(
     found: TelegramObject, utc_offset_hours: int, skipped: Counter[str]
 ) -> Iterator[Measurement]:
-    """Yield the values of an object, which can have a time before or after its values.
+    """Yield the values of an object, which may have a time before or after its values.
+
+    `skipped` counts values that cannot be read.
 
     Raises:
         Damaged: with reason "time" if the time is invalid, or "not_measured" if there is no value.
@@ -131,18 +134,19 @@ def _timed_values_of(
         name = found.name if len(values) == 1 else f"{found.name}/{number}"
         try:
             value = _number(name, *_split(group), time)
-            if _was_never_read(found.code, value):
+            if _is_placeholder(found.code, value):
                 raise Damaged(NOT_MEASURED)
             yield value
         except Damaged as damage:
             skipped[damage.reason] += 1
 
 
-def _was_never_read(code: Code, reading: Measurement) -> bool:
-    """Return True if a gas or water meter on an M-Bus channel has not sent a reading yet.
+def _is_placeholder(code: Code, reading: Measurement) -> bool:
+    """Return True if a reading is only a placeholder for that of a gas or water meter.
 
-    In this case, the electricity meter reports 0 with the date of an unset clock. If this 0 was
-    published, the gas or water meter would seem to have been replaced.
+    Until a meter on an M-Bus channel has sent a reading, the electricity meter reports 0, with the
+    date of an unset clock. If this 0 were published, the gas or water meter would seem to have been
+    replaced.
     """
     time = reading.time_seconds
     return (
@@ -155,7 +159,7 @@ def _was_never_read(code: Code, reading: Measurement) -> bool:
 def _log_of(
     found: TelegramObject, utc_offset_hours: int, skipped: Counter[str]
 ) -> list[Measurement]:
-    """Return the entries of a meter's log, sorted by time.
+    """Return the entries of a meter's log as measurements, sorted by time.
 
     A log has the form (count)(column code)...(time)(value)... In Belgian meters, each entry in the
     log of monthly peaks has two times: the month, and the time of the peak.
@@ -181,11 +185,14 @@ def _log_of(
 
 
 def _value_of(text: str, *, is_number: bool) -> tuple[Value, str | None]:
-    """Return the value and the unit of an object that has at most one pair of parentheses.
+    """Return the value and the unit in `text`, the content of an object's only parentheses.
 
-    `text` is the string in the parentheses. If `is_number` is True, this string must be a number.
-    Otherwise, a string that is not a number with a unit is returned unchanged, with None as the
-    unit.
+    If the argument `is_number` is True, the text must be a number, with or without a unit.
+    Otherwise, a text that is not a number with a unit is returned unchanged, with None as the unit.
+
+    Raises:
+        Damaged: with reason "type", "value" or "not_measured" if there is no valid number, although
+            one is required.
     """
     number, unit = _split(text)
     if not is_number and (unit is None or number_of(number) is None):
@@ -201,7 +208,7 @@ def _split(group: str) -> tuple[str, str | None]:
 
 def _number(name: str, text: str, unit: str | None, time_seconds: float | None) -> Measurement:
     if unit is None:
-        text, unit = parted(text)  # Some meters omit the "*" before the unit.
+        text, unit = split_unit(text)  # Some meters omit the "*" before the unit.
     value = value_of(text, "number")
     assert isinstance(value, int | float), "it is a number, or damage"
     if unit == "GJ":  # Not among SenML's units.

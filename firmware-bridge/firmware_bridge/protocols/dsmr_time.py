@@ -57,7 +57,8 @@ def seconds_of(text: str, utc_offset_hours: int) -> float:
 def _is_summer(seconds: float) -> bool:
     """Return True if summer time applies at a time, given in seconds since 1970.
 
-    The last hour before the change in October counts as winter time, because it occurs twice.
+    In October, the last hour of summer time counts as winter time, because its local times occur
+    twice.
     """
     instant = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
     return _change(instant.year, 3) <= instant < _change(instant.year, 10) - _AMBIGUOUS
@@ -67,9 +68,9 @@ _AMBIGUOUS = datetime.timedelta(hours=1)
 
 
 def _change(year: int, month: int) -> datetime.datetime:
-    """Return when the clocks change in a month: at 01:00 UTC on the last Sunday.
+    """Return the time at which the clocks change: 01:00 UTC on the last Sunday of a month.
 
-    The month must have 31 days.
+    The month is March or October. Both have 31 days.
     """
     last = datetime.datetime(year, month, 31, 1, tzinfo=datetime.UTC)
     return last - datetime.timedelta(days=(last.weekday() + 1) % 7)

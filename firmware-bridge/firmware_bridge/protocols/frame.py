@@ -20,7 +20,7 @@ TYPE: Final = "type"
 class Damaged(ValueError):
     """Error raised if a frame or one of its values cannot be read.
 
-    `reason` is a short word under which the damage is counted.
+    `reason` is a short word for the counters, such as "checksum".
     """
 
     def __init__(self, reason: str) -> None:
@@ -30,9 +30,9 @@ class Damaged(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """Outcome of a request whose response could not be read or did not arrive.
+    """Outcome of a request whose response was damaged or did not arrive.
 
-    `reason` is one short word.
+    It also represents damage in overheard traffic. `reason` is a short word, such as "checksum".
     """
 
     reason: str
@@ -84,17 +84,16 @@ def checked_time(seconds: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One frame from a serial line.
+    """One decoded frame from a serial line.
 
     `device` is the name of the polled device if the configuration names several devices on the
     line. Otherwise it is None, and the name in the port's configuration is used. `part`, such as
-    the number of a node, is appended to the device's name.
+    the number of a node, is appended to the device's name. `skipped` maps each quantity without a
+    value to the reason.
 
-    A frame from a board has an `identity`. The board repeats a frame of readings until it receives
-    `acknowledgement`. A frame with an `answer_code` is the board's answer to a command. In this
-    case, `identity.sequence` is the number of the request.
-
-    `skipped` contains the reason for each quantity that has no value.
+    Only frames from boards have an `identity`. A board repeats a frame of readings until it
+    receives `acknowledgement`. An answer to a command has an `answer_code`, and `identity.sequence`
+    is the number of the request.
     """
 
     quantities: Quantities
@@ -121,10 +120,11 @@ class Frame:
 
 @dataclass
 class Tally:
-    """A port's counters since the start of the bridge. Each counter has one count per reason.
+    """Counters of a port since the start of the bridge. Each has a count for every reason.
 
-    `damaged` counts damaged frames, `foreign` counts bytes outside frames, `skipped` counts skipped
-    values in valid frames, and `refused` counts requests that a device refused.
+    `damaged` counts damaged frames, `foreign` counts other data between frames, `skipped` counts
+    unreadable or missing values in valid frames, and `refused` counts requests that a device
+    refused.
     """
 
     damaged: Counter[str] = field(default_factory=Counter)

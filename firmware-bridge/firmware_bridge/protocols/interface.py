@@ -1,9 +1,11 @@
 """Interfaces of a protocol: a decoder of received bytes, or a poller that sends requests.
 
 Decoders and pollers have no access to ports or clocks. The port passes bytes and times to them as
-arguments, and performs the actions that they return. Every program that reads the configuration
-imports the settings of all protocols. A third-party library is therefore imported only when a
-decoder or poller that needs it is created.
+arguments, and performs the actions that they return.
+
+Every program that reads the configuration imports the settings of all protocols, even if it creates
+no decoder or poller. To save memory, third-party libraries are imported only when a decoder or
+poller that needs them is created.
 """
 
 from abc import ABC, abstractmethod
@@ -20,9 +22,9 @@ from gateway.process.declarations.serial_line import Line
 class Decoder(ABC):
     """Base class of decoders, which convert bytes to frames.
 
-    The bytes can arrive in pieces of any size. `tally` counts damaged frames, bytes outside frames,
-    and skipped values. `kinds` contains the data type of each quantity received so far. Each
-    decoder limits the number of bytes in its buffer.
+    The bytes can arrive in pieces of any size. Each decoder limits the number of bytes in its
+    buffer. `tally` counts damaged frames, other data between frames, and skipped values. `kinds`
+    contains the data type of each quantity received so far.
     """
 
     frame_bytes_max: int | None = None
@@ -36,8 +38,8 @@ class Decoder(ABC):
     def begin(self, *, mid_line: bool) -> None:
         """Prepare to decode after the port has been opened.
 
-        `mid_line` is True if the first bytes might belong to a line or frame whose beginning was
-        missed.
+        The argument `mid_line` is True if the first bytes might belong to a line or frame whose
+        beginning was missed.
         """
 
     @abstractmethod
@@ -45,7 +47,7 @@ class Decoder(ABC):
         """Process received bytes. Return the frames that these bytes complete, in order."""
 
     def flush(self) -> list[Frame]:
-        """Return the buffered frames that a pause on the line has completed."""
+        """Return the buffered frames that are known to be complete after a pause on the line."""
         return []
 
 
@@ -131,9 +133,9 @@ class Poller(ABC):
         """
 
     def time_out(self, answer: bytes) -> "Outcome | Request":
-        """Return the outcome of a request after a timeout, or a follow-up request.
+        """Return the outcome of a request that timed out, or a follow-up request such as a repeat.
 
-        `answer` contains the received bytes, if any.
+        `answer` contains the bytes that were received before the timeout. It may be empty.
         """
         return Damage("truncated" if answer else "no_answer")
 
@@ -153,14 +155,15 @@ class Poller(ABC):
     def kinds(self) -> Kinds:
         """The data type (number, text or Boolean) of each quantity received so far.
 
-        The result is empty if the configuration declares all quantities.
+        The result is empty if the configuration declares the types of all quantities.
         """
         return Kinds()
 
     def take_skipped(self) -> Counter[str]:
-        """Return the number of unreadable values since the last call, by reason.
+        """Return the counts of skipped values by reason, and reset the counts.
 
-        These are values in valid responses. Values that `Frame.skipped` lists are not included.
+        A value is skipped if it cannot be read although the response is valid. Quantities in
+        `Frame.skipped` are not counted here.
         """
         return Counter()
 
@@ -188,7 +191,7 @@ class PollerSettings(ProtocolSettings, ABC):
 
     @property
     def is_asked(self) -> bool:
-        """True if the bridge polls the devices."""
+        """True if the bridge polls the devices. Subclasses can allow unprompted devices too."""
         return True
 
     @abstractmethod

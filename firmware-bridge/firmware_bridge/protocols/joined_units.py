@@ -26,13 +26,12 @@ _GLUED: Final = re.compile(r"([+-]?[0-9]+(?:[.,][0-9]+)?)[ \t]*([^0-9.,\s].*)")
 _HEXADECIMAL: Final = frozenset("ABCDEF")
 
 
-def parted(text: str) -> tuple[str, str | None]:
-    """Split text such as `21.5C` into a number and a unit.
+def split_unit(text: str) -> tuple[str, str | None]:
+    """Split text such as `21.5C` into the number and the unit.
 
-    If the text does not have this form, return the whole text and None.
-
-    A letter that is also a hexadecimal digit counts as a unit only after a number with a decimal
-    point. For example, `12A` is not split, because it could be a hexadecimal identifier.
+    If the text is not a number with a unit, return the whole text and None. A letter that is also a
+    hexadecimal digit counts as a unit only after a number with a decimal point. For example, `12A`
+    is not split, because it could be a hexadecimal identifier.
     """
     found = _GLUED.fullmatch(text.strip())
     unit = None if found is None else unit_of(found[2])
@@ -44,7 +43,10 @@ def parted(text: str) -> tuple[str, str | None]:
 
 
 def unit_of(text: str) -> str | None:
-    """Return the unit that a device means by `text`, or None if `text` is not a unit."""
+    """Return the unit that `text` stands for, such as "Cel" for "C".
+
+    Return None if the text is not a unit.
+    """
     plain = text.translate(_ALIKE)
     known = unit_meant_by(plain) or unit_meant_by(text)
     return known or (_MEANT.get(plain, plain) if plain in UNITS else None)

@@ -62,14 +62,14 @@ class MemberReader:
         """Return the measurements of one line.
 
         Raises:
-            Damaged: with reason "syntax" if the line is not a JSON object. If no member can be
-                read, the reason describes the fault in the first member: "member", "name", "type",
-                "value" or "text".
+            Damaged: with reason "syntax" if the line is not a JSON object. If none of its members
+                can be read, the reason is that of the first one: "member", "name", "type", "value"
+                or "text".
         """
         try:
             found = _loaded(line)
         except ValueError:
-            found = _loaded_as_printed(line)
+            found = _loaded_leniently(line)
         if not isinstance(found, _Members):
             raise Damaged("syntax")
         values = LineValues(self._kinds, skipped)
@@ -97,14 +97,14 @@ def _loaded(line: str) -> object:
         raise Damaged("syntax") from None
 
 
-def _loaded_as_printed(line: str) -> object:
-    """Parse JSON with the typical errors of firmware that prints values one by one.
+def _loaded_leniently(line: str) -> object:
+    """Parse a line of JSON with errors that are typical of firmware.
 
-    An example is `{"t":nan,"h":+21.5,"p":,}`. A dict as printed by MicroPython is also accepted:
-    `{'t': 21.5, 'ok': True, 'p': None}`.
+    Firmware often prints JSON value by value, as in `{"t":nan,"h":+21.5,"p":,}`. A dict as printed
+    by MicroPython is also accepted: `{'t': 21.5, 'ok': True, 'p': None}`.
 
     Raises:
-        Damaged: with reason "syntax" if the corrected line is not valid JSON either.
+        Damaged: with reason "syntax" if the corrected line is still not valid JSON.
     """
     try:
         return _loaded(_TOKEN.sub(_token_of_json, line))

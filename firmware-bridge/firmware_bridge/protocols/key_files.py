@@ -1,4 +1,7 @@
-"""Reads the key of an encrypting meter from the first line of a file: 32 hexadecimal digits."""
+"""Reads the key for a meter's encrypted messages from the first line of a file.
+
+The key has 32 hexadecimal digits.
+"""
 
 import os
 import re

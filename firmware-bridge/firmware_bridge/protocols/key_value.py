@@ -41,7 +41,7 @@ is split."""
 
 @dataclass(frozen=True, kw_only=True)
 class KeyValueLines(TextLineSettings):
-    """Settings for lines of pairs. Each pair contains a quantity and its value."""
+    """Settings for lines of `key=value` pairs, in which each key is the name of a quantity."""
 
     descriptions: ClassVar = {
         "value_separator": "Character between a quantity and its value.",
@@ -66,9 +66,9 @@ class PairReader:
     """Reader of lines that contain `key=value` pairs. It skips pairs that it cannot read.
 
     A line is rejected as prose, such as a boot message, if at least half of its words are not
-    pairs. A unit after a value, as in `T=21.5 C H=40 %`, does not count as a word. A line is also
-    rejected if a value does not have the declared type of its quantity. If `takes_colons` is True,
-    a pair can also be written as `T:21.5`.
+    pairs. The units after values, as in `T=21.5 C H=40 %`, are not counted as words. A line is also
+    rejected if a value does not have the data type that the settings declare for its quantity. If
+    `takes_colons` is True, pairs such as `T:21.5` are accepted too.
     """
 
     def __init__(

@@ -56,8 +56,8 @@ class LineDecoder(DelimitedDecoder):
     def begin(self, *, mid_line: bool) -> None:
         """Discard a line that was incomplete when the port was closed, and count it as truncated.
 
-        If `mid_line` is True, the beginning of the first line might be missing. This line is then
-        also skipped and counted as truncated, unless `parse` can recognize a partial line.
+        If the argument `mid_line` is True, the next line might lack its beginning. Then this line
+        will be skipped and counted as truncated too, unless `parse` can recognize partial lines.
         """
         if self._part:
             self.tally.damaged["truncated"] += 1

@@ -1,6 +1,6 @@
 """Polls heat, water, gas and electricity meters over wired M-Bus (EN 13757) through a converter.
 
-Reading a meter takes several requests. Each arrow points from a request to its response::
+A readout of a meter takes several requests. Each arrow points from a request to its response::
 
     primary address     SND_NKE -> E5, REQ_UD2 -> telegram, repeated while more telegrams follow
     secondary address   select -> E5, REQ_UD2 to 253 -> telegram ...
@@ -126,8 +126,8 @@ class MBus(PollerSettings):
 
 
 @dataclass
-class _Conversation:
-    """The state of one reading of a meter, which takes several requests and responses."""
+class _Readout:
+    """The state of one readout of a meter, which takes several requests and responses."""
 
     meter: MBusMeter
     is_begun: bool = False
@@ -139,13 +139,13 @@ class _Conversation:
 
 
 class MBusPoller(Poller):
-    """Poller that reads one meter after another. All telegrams of a reading become one frame."""
+    """Poller that reads out one meter after another. All telegrams of a readout form one frame."""
 
     def __init__(self, settings: MBus, line: Line) -> None:
         self._settings = settings
         self._character_seconds = _BITS_PER_CHARACTER / line.baud_rate
         self._due = [0.0] * len(settings.meters)
-        self._now: _Conversation | None = None
+        self._now: _Readout | None = None
         self._skipped: Counter[str] = Counter()
 
     def begin(self, now_seconds: float) -> None:
@@ -154,25 +154,25 @@ class MBusPoller(Poller):
         self._now = None
 
     def next_step(self, now_seconds: float) -> Request | Pause:
-        """Return the first request to a meter whose poll is due, or a pause until the next poll."""
+        """Return the first request of a readout that is due, or a pause until the next readout."""
         index = min(range(len(self._due)), key=lambda each: self._due[each])
         if self._due[index] > now_seconds:
             return Pause(self._due[index] - now_seconds)
         meter = self._settings.meters[index]
         interval = meter.poll_interval or self._settings.poll_interval
         self._due[index] = next_due(self._due[index], now_seconds, interval)
-        self._now = _Conversation(meter)
+        self._now = _Readout(meter)
         return self._first_request()
 
     def _first_request(self) -> Request:
-        meter = self._conversation.meter
+        meter = self._readout.meter
         if meter.secondary is not None:
             return self._request(selection(meter.secondary), "select")
         assert meter.address is not None, "the settings give one of them"
         return self._request(initialisation(meter.address), "initialise")
 
     def _data_request(self) -> Request:
-        now = self._conversation
+        now = self._readout
         address = NETWORK_ADDRESS if now.meter.secondary is not None else now.meter.address
         assert address is not None, "the settings give one of them"
         now.is_begun = True
@@ -182,33 +182,33 @@ class MBusPoller(Poller):
     def _request(self, data: bytes, text: str) -> Request:
         on_line = (len(data) + ANSWER_BYTES_MAX) * self._character_seconds
         silent = len(data) * self._character_seconds + self._settings.answer_timeout
-        name = self._conversation.meter.name
+        name = self._readout.meter.name
         return Request(
             data, ANSWER_BYTES_MAX + _NOISE_BYTES, on_line + self._settings.answer_timeout,
             self._settings.answer_timeout, name, f"{name}: {text}", silent_seconds_max=silent,
         )  # fmt: skip
 
     @property
-    def _conversation(self) -> _Conversation:
-        assert self._now is not None, "a meter is asked"
+    def _readout(self) -> _Readout:
+        assert self._now is not None, "a readout has begun"
         return self._now
 
     def read(self, answer: bytes) -> Outcome | Request | None:
         """Read a response. The first response is an acknowledgement, all others are telegrams.
 
-        Return the next request to the meter, the outcome of the reading, or None if more bytes are
+        Return the next request to the meter, the outcome of the readout, or None if more bytes are
         needed.
         """
-        if not self._conversation.is_begun:
+        if not self._readout.is_begun:
             return self._data_request() if answer.endswith(ACKNOWLEDGEMENT) else None
         try:
             content = answer_in(answer)
             return None if content is None else self._read_telegram(content)
         except Damaged as damage:
-            return self._repeated() or Damage(damage.reason)
+            return self._repeat_request() or Damage(damage.reason)
 
     def _read_telegram(self, content: bytes) -> Outcome | Request:
-        now = self._conversation
+        now = self._readout
         if now.meter.address not in (None, 254, content[1]):
             return Damage("address")
         if content[2] == _REFUSAL:
@@ -232,34 +232,34 @@ class MBusPoller(Poller):
         of_meter = {each.name: [each] for each in header.measurements()}
         return Frame({**of_meter, **now.quantities}, device=now.meter.name)
 
-    def _repeated(self) -> Request | None:
-        """Return the last request again, or None if it has already been repeated."""
-        now = self._conversation
+    def _repeat_request(self) -> Request | None:
+        """Return the last request for a repeat, or None if it has been repeated too often."""
+        now = self._readout
         if now.repeats >= REPEATS_MAX:
             return None
         now.repeats += 1
         return self._data_request() if now.is_begun else self._first_request()
 
     def time_out(self, answer: bytes) -> Outcome | Request:
-        """Repeat the request once. If the repeated request also times out, return the reason.
+        """Return a repeat of the request that timed out, or the reason why the readout has failed.
 
-        If a meter with a primary address does not send the acknowledgement E5, its data is
-        requested anyway.
+        A request is repeated once. If a meter with a primary address does not send the
+        acknowledgement E5, its data is requested anyway.
         """
-        now = self._conversation
+        now = self._readout
         if not now.is_begun and now.meter.secondary is None:
             return self._data_request()
-        return self._repeated() or Damage("truncated" if answer else "no_answer")
+        return self._repeat_request() or Damage("truncated" if answer else "no_answer")
 
     def take_skipped(self) -> Counter[str]:
-        """Return the number of skipped values since the last call, by reason."""
+        """Return the counts of skipped values by reason, and reset the counts."""
         skipped, self._skipped = self._skipped, Counter()
         return skipped
 
     def end(self, outcome: Outcome, now_seconds: float) -> str:
-        """End the reading of the current meter.
+        """End the readout of the current meter.
 
-        Return an empty string, because the outcome of a reading needs no log message.
+        Return an empty string, because no outcome of a readout needs a message in the log.
         """
         self._now = None
         return ""

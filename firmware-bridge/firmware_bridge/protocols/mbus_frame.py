@@ -33,8 +33,8 @@ def initialisation(address: int) -> bytes:
 def request(address: int, *, toggled: bool) -> bytes:
     """Return the frame REQ_UD2, which requests a telegram from a meter.
 
-    If `toggled` has the same value as in the last request, the meter repeats its last telegram.
-    Otherwise it sends its next telegram.
+    The meter sends its next telegram if the argument `toggled` differs from that of the last
+    request. If it is the same, the meter repeats its last telegram.
     """
     return _short(_REQ_UD2 | (_FCB if toggled else 0), address)
 

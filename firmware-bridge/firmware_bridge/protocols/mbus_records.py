@@ -78,10 +78,9 @@ class Header:
 
 
 def read_records(data: bytes, header: Header, skipped: Counter[str]) -> tuple[Quantities, bool]:
-    """Parse the values in a meter's telegram. `header` is the header of the telegram.
+    """Return the quantities in a meter's telegram, and True if the meter has more telegrams.
 
-    Return the quantities, and True if the meter has more telegrams. `skipped` counts unreadable
-    values by reason.
+    `data` contains the bytes after the header. `skipped` counts unreadable values by reason.
 
     Raises:
         Damaged: with reason "length" if a value is truncated.
@@ -132,9 +131,9 @@ class _Reader:
         return taken
 
     def extensions(self, first: int) -> list[int]:
-        """Read the extension bytes after the byte `first`.
+        """Read the extension bytes (DIFEs or VIFEs) after `first`, which is a DIF or VIF.
 
-        The highest bit of each byte is set if an extension byte follows.
+        The highest bit of each byte is set if another extension byte follows.
         """
         found: list[int] = []
         while first & 0x80:

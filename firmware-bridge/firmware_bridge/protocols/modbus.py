@@ -56,7 +56,7 @@ class Modbus(PollerSettings):
 
     @property
     def units(self) -> tuple[str | None, ...]:
-        """The units of all registers."""
+        """The units of all quantities, or None for a quantity without a unit."""
         return tuple(each.unit for device in self.devices for each in device.registers)
 
     @property
@@ -77,7 +77,7 @@ class Modbus(PollerSettings):
         )
 
     def value_names(self, device: str) -> frozenset[str]:
-        """Return the names of a device's quantities."""
+        """Return the names of a device's quantities. `device` is the name of the device."""
         return frozenset(
             register.name
             for each in self.devices
@@ -144,7 +144,7 @@ class ModbusPoller(Poller):
         self._intervals = [each.poll_interval or settings.poll_interval for each in devices]
         self._due = [0.0] * len(self._plans)
         self._polled: Plan | None = None
-        self._asked: Block | None = None
+        self._requested: Block | None = None
         self._quiet_until = 0.0
 
     def begin(self, now_seconds: float) -> None:
@@ -153,31 +153,34 @@ class ModbusPoller(Poller):
         for plan in self._plans:
             plan.begin()
         self._polled = None
-        self._asked = None
+        self._requested = None
         self._quiet_until = now_seconds + self._silent_seconds
 
     def next_step(self, now_seconds: float) -> Request | Pause:
-        """Return the request for the next block, or a pause if the port must wait first."""
-        assert self._asked is None, "one request at a time"
+        """Return the request for the next block of registers, or a pause before this request.
+
+        The port must wait until the line has been silent long enough, and until a poll is due.
+        """
+        assert self._requested is None, "one request at a time"
         if self._quiet_until > now_seconds:
             return Pause(self._quiet_until - now_seconds)
         while True:
             block = None if self._polled is None else self._polled.next_block()
             if block is not None:
-                self._asked = block
+                self._requested = block
                 return self._request_for(block)
             next_device = min(range(len(self._due)), key=lambda each: self._due[each])
             if self._due[next_device] > now_seconds:
                 self._polled = None
                 return Pause(self._due[next_device] - now_seconds)
-            self._polled = self._begun(next_device, now_seconds)
+            self._polled = self._begin_poll(next_device, now_seconds)
 
-    def _begun(self, device: int, now_seconds: float) -> Plan:
-        """Begin a poll of the device with this index, and schedule its next poll."""
-        plan = self._plans[device]
+    def _begin_poll(self, index: int, now_seconds: float) -> Plan:
+        """Begin to poll a device, and schedule its next poll. Return the plan of its requests."""
+        plan = self._plans[index]
         plan.begin_poll(now_seconds)
-        interval = self._intervals[device]
-        self._due[device] = next_due(self._due[device], now_seconds, interval)
+        interval = self._intervals[index]
+        self._due[index] = next_due(self._due[index], now_seconds, interval)
         return plan
 
     def _request_for(self, block: Block) -> Request:
@@ -195,14 +198,14 @@ class ModbusPoller(Poller):
 
     def read(self, answer: bytes) -> Outcome | None:
         """Decode a response. Return the request's outcome, or None if more bytes are needed."""
-        assert self._asked is not None
-        found = self._messages.read(answer, self._asked)
-        return read_answer(found, self._asked) if isinstance(found, bytes) else found
+        assert self._requested is not None
+        found = self._messages.read(answer, self._requested)
+        return read_answer(found, self._requested) if isinstance(found, bytes) else found
 
     def time_out(self, answer: bytes) -> Damage:
         """Return the reason why no complete response arrived in time."""
-        assert self._asked is not None
-        return self._messages.timed_out(answer, self._asked)
+        assert self._requested is not None
+        return self._messages.timed_out(answer, self._requested)
 
     def end(self, outcome: Outcome, now_seconds: float) -> str:
         """Record the outcome of a request.
@@ -210,10 +213,10 @@ class ModbusPoller(Poller):
         If the outcome shows something new about the device, return a sentence for the log.
         Otherwise return an empty string.
         """
-        assert self._asked is not None
+        assert self._requested is not None
         assert self._polled is not None
-        learnt = self._polled.end(self._asked, outcome, now_seconds)
-        self._asked = None
+        learnt = self._polled.end(self._requested, outcome, now_seconds)
+        self._requested = None
         pause = BUSY_SECONDS if self._polled.is_busy else 0.0
         self._quiet_until = now_seconds + max(self._silent_seconds, pause)
         return learnt

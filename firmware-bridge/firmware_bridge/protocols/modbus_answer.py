@@ -91,7 +91,7 @@ class Block:
 
     @property
     def request(self) -> bytes:
-        """The request in the application protocol, without RTU or TCP framing."""
+        """The bytes of the request, without RTU or TCP framing."""
         return struct.pack(">BHH", self.function, self.first, self.count)
 
     @property
@@ -143,7 +143,10 @@ def blocks_of(
 
 
 def read_answer(answer: bytes, block: Block) -> Frame | Damage | Refused:
-    """Decode a complete response to the request for `block`, without its RTU or TCP framing."""
+    """Decode a complete response to the request for `block`. Return the outcome of the request.
+
+    `answer` is the response without its RTU or TCP framing.
+    """
     if len(answer) == _EXCEPTION_BYTES and answer[0] == block.function | EXCEPTION:
         return Refused(exception_of(answer[1]))
     if is_short(answer, block):
@@ -157,9 +160,9 @@ def read_answer(answer: bytes, block: Block) -> Frame | Damage | Refused:
 
 
 def is_short(answer: bytes, block: Block) -> bool:
-    """Return True if a complete response has fewer registers than were requested.
+    """Return True if a complete response contains fewer registers than were requested.
 
-    Some devices return as many registers as fit into a response, instead of an exception.
+    If too many registers are requested, some devices send such a response instead of an exception.
     """
     return (
         len(answer) >= _HEAD_BYTES
@@ -204,7 +207,7 @@ def quantities_of(
     return quantities, skipped
 
 
-def _value_of(asked: Register, values: bytes, at: int) -> float | bool:
-    if asked.is_bit:
+def _value_of(register: Register, values: bytes, at: int) -> float | bool:
+    if register.is_bit:
         return bool(values[at // 8] >> at % 8 & 1)
-    return asked.read(values[2 * at : 2 * (at + asked.end - asked.at)])
+    return register.read(values[2 * at : 2 * (at + register.end - register.at)])

@@ -49,16 +49,19 @@ class Device(Section):
 
     @classmethod
     def completed(cls, written: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return a device's configuration table (`written`), with missing keys added.
+        """Complete a device's configuration table (`written`) with the description of its model.
 
-        The keys are taken from the description that the table's key `device` names, if any.
+        The table's key `device` names the description. Without this key, return the table
+        unchanged.
         """
         return completed_device(written)
 
     def check(self) -> None:
-        """Reject two quantities with the same name, and a quantity too large for one request.
+        """Reject settings of a device that are incomplete or contradictory.
 
-        Also reject a device without registers, and `quantities` without a described device.
+        A device needs at least one register. Two quantities must not have the same name, and each
+        quantity must fit in one request. `quantities` selects from the description of a device
+        model, so it is only allowed with `device`, the name of a description.
         """
         if self.quantities is not None and self.device is None:
             raise refusal("device with quantities: they are chosen from its description")

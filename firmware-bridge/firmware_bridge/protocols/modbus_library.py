@@ -1,5 +1,6 @@
-"""Library of Modbus devices: `device = "eastron.sdm630"` replaces forty register tables.
+"""Library of descriptions of Modbus device models.
 
+With a description, `device = "eastron.sdm630"` in the configuration replaces forty register tables.
 A description is a TOML file with `registers`, and with keys that apply to all registers. It is
 looked up in `devices/` next to the configuration file, and then in the package. To support another
 device, add a file of the same form to `devices/`.
@@ -51,10 +52,10 @@ def description_of(name: str) -> Mapping[str, Any]:
 
 
 def completed_device(written: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a device's configuration table (`written`), with missing keys added.
+    """Complete a device's configuration table (`written`) with the description of its model.
 
-    The keys are taken from the description that the table's key `device` names, if any. A register
-    in the table replaces the register of the same name in the description. The table's key
+    The table's key `device` names the description. Without this key, return the table unchanged. A
+    register in the table replaces the register of the same name in the description. The table's key
     `quantities` selects registers of the description.
 
     Raises:

@@ -55,11 +55,12 @@ class NoValue(Quantity):
 
 
 def no_values_for(numbers: NoValues, form: str) -> NoValues:
-    """Return the `numbers` in a device's `no_value` that apply to registers with the format `form`.
+    """Return the numbers that mean "no value" in registers with the number format `form`.
 
-    A float applies to float registers. An integer applies to registers with as many bits as the
-    integer needs: 0xFFFF to 16 bits, 0x80000000 to 32 bits. In signed registers, 0xFFFF is the
-    ordinary number -1 and does not apply, but 0x8000 applies as the lowest number, -32768.
+    `numbers` contains all numbers that mean "no value" for the device. A float applies to float
+    registers. An integer applies to registers with as many bits as the integer needs: 0xFFFF to 16
+    bits, 0x80000000 to 32 bits. In signed registers, 0xFFFF is the ordinary number -1, so it does
+    not apply. 0x8000 applies as the lowest number, -32768.
     """
     bits, kind = int(form[1:]), form[0]
     lowest = 1 << (bits - 1)
@@ -86,7 +87,7 @@ def is_no_value(raw: bytes, form: str, no_values: NoValues) -> bool:
     number = _float_of(raw) if form[0] == "f" else int.from_bytes(raw, signed=form[0] == "i")
     if number in no_values or bits in no_values:
         return True
-    return form == "f32" and any(_bits_of_f32(each) == raw for each in no_values)
+    return form == "f32" and any(_bytes_of_f32(each) == raw for each in no_values)
 
 
 def is_infinite_or_nan(raw: bytes, form: str) -> bool:
@@ -103,7 +104,7 @@ def _float_of(raw: bytes) -> float:
     return number
 
 
-def _bits_of_f32(number: float) -> bytes | None:
+def _bytes_of_f32(number: float) -> bytes | None:
     """Return the bytes of the nearest 32-bit float, or None if the number is too large.
 
     A value in the configuration, such as -3.4028235e38, is a 64-bit float. It differs slightly from

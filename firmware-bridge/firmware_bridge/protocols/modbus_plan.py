@@ -2,9 +2,7 @@
 
 If a device refuses a block of registers, one of the registers may not exist, or the block may be
 too large for the device. The block is halved until each part gets a response or has only one
-quantity:
-
-::
+quantity::
 
     refused -> halves -> ... -> some answered, some refused: only the refused ones are unreadable
                              -> all answered: the block was too large, or crossed a boundary
@@ -18,9 +16,16 @@ from collections import deque
 from typing import Final
 
 from firmware_bridge.protocols.frame import Damage, Frame, Outcome, Unread
-from firmware_bridge.protocols.modbus_answer import Block, blocks_of, refusal_text
-from firmware_bridge.protocols.modbus_device import REGISTERS_PER_REQUEST_MAX, Device
-from firmware_bridge.protocols.modbus_refused import SEARCH_SILENT_MAX, Rest, Search, rest_seconds
+from firmware_bridge.protocols.modbus_answer import Block, refusal_text
+from firmware_bridge.protocols.modbus_device import Device
+from firmware_bridge.protocols.modbus_refused import (
+    SEARCH_SILENT_MAX,
+    LearnedLimits,
+    Rest,
+    Search,
+    Searches,
+    rest_seconds,
+)
 
 FAILING_SECONDS_MAX: Final = 30.0
 """Time after which a device that keeps failing (exceptions 4 to 8), or keeps not responding to one
@@ -41,19 +46,19 @@ _SILENT: Final = frozenset({"no_answer", "exception_10", "exception_11"})
 
 
 class Plan:
-    """The requests for one device. Each poll requests each block of registers once."""
+    """Plan of the requests to one device.
+
+    Each poll requests every block of registers that is not waiting after a refusal.
+    """
 
     def __init__(self, device: Device) -> None:
         self._device = device
-        self._cuts: set[tuple[str, int]] = set()
-        self._learnt_max: int | None = None
-        self._answered_max = 0
-        self._limits_rest: Rest | None = None
+        self._limits = LearnedLimits(device)
         self._resting: dict[Block, Rest] = {}
         self._failing_since: dict[Block, float] = {}
         self._blocks = self._divided()
         self._queue: deque[Block] = deque()
-        self._searches: dict[Block, Search] = {}
+        self._searches = Searches()
         self._first = 0
         self._silent_count = 0
         self._polls = 0
@@ -64,17 +69,18 @@ class Plan:
         self._skipped: dict[str, str] = {}
 
     def begin(self) -> None:
-        """Forget an unfinished poll. Knowledge about the device's registers is kept."""
+        """Forget an unfinished poll, but not what earlier polls revealed about the registers."""
         self._queue.clear()
         self._searches.clear()
         self._silent_count = 0
 
     def begin_poll(self, now_seconds: float) -> None:
-        """Queue all blocks, starting after the block that most recently got no response."""
-        rest = self._limits_rest
-        if rest is not None and rest.at_seconds <= now_seconds and self._has_learnt:
-            self._learnt_max, self._answered_max = None, 0
-            self._cuts.clear()
+        """Queue all blocks for a poll. Forget learned limits that have to be tested again.
+
+        If a block got no response in an earlier poll, the queue begins after this block. Requests
+        without a response can end a poll early, so otherwise the last blocks might never be polled.
+        """
+        if self._limits.forget_if_due(now_seconds):
             self._blocks = self._divided()
         again = [each for each, rest in self._resting.items() if rest.at_seconds <= now_seconds]
         self._first %= max(1, len(self._blocks))
@@ -84,7 +90,7 @@ class Plan:
         self._polls += 1
 
     def next_block(self) -> Block | None:
-        """Return the next block to request, or None if the poll is complete."""
+        """Return the next block to request in this poll, or None if the poll is complete."""
         return self._queue.popleft() if self._queue else None
 
     def end(self, block: Block, outcome: Outcome, now_seconds: float) -> str:
@@ -95,19 +101,19 @@ class Plan:
             return self._note_answer(block, outcome, now_seconds)
         reason = outcome.reason
         if reason in _SILENT:
-            if not self._is_silent_to(block, now_seconds):
-                learnt = self._end_search_of(block, reason, now_seconds)
-                self._note_silence(block)
-                return learnt
+            if not self._note_no_response(block, now_seconds):
+                text = self._end_search(block, reason, now_seconds)
+                self._note_silent_device(block)
+                return text
         elif isinstance(outcome, Damage):
-            self._abandon_search_of(block)
+            self._abandon_search(block)
             return ""
         else:
             self._note_life()
-            if reason in _BUSY and self._repeats(block):
+            if reason in _BUSY and self._queue_again(block):
                 return ""
             is_new = block not in self._searches and block not in self._resting
-            if reason in _FAILING and is_new and not self._has_failed(block, now_seconds):
+            if reason in _FAILING and is_new and not self._note_failure(block, now_seconds):
                 return ""
         return self._note_refusal(block, reason, now_seconds)
 
@@ -125,20 +131,11 @@ class Plan:
             if (reason := refused.get(each.name) or self._skipped.get(each.name)) is not None
         ]
 
-    @property
-    def _has_learnt(self) -> bool:
-        return self._learnt_max is not None or bool(self._cuts)
-
     def _divided(self) -> list[Block]:
         self._failing_since.clear()
         resting = {each.name for block in self._resting for each in block.registers}
         registers = [each for each in self._device.registers if each.name not in resting]
-        given = self._device.registers_per_request or REGISTERS_PER_REQUEST_MAX
-        most = min(given, self._learnt_max or given)
-        return [
-            Block(self._device.name, self._device.address, each)
-            for each in blocks_of(registers, most, self._cuts)
-        ]
+        return self._limits.blocks_of(registers)
 
     @property
     def _is_alive(self) -> bool:
@@ -149,25 +146,32 @@ class Plan:
         self._silent_count = 0
         self._answered_poll = self._polls
 
-    def _has_failed(self, block: Block, now_seconds: float) -> bool:
-        """Record a failure of a block. Return True if the block has failed for too long."""
+    def _note_failure(self, block: Block, now_seconds: float) -> bool:
+        """Record that a request for a block failed.
+
+        Return True if the block has been failing for `FAILING_SECONDS_MAX` or longer.
+        """
         since = self._failing_since.setdefault(block, now_seconds)
         return now_seconds - since >= FAILING_SECONDS_MAX
 
-    def _is_silent_to(self, block: Block, now_seconds: float) -> bool:
-        """Return True if the device responds to other blocks, but not to this one."""
-        search = self._searches.get(block)
+    def _note_no_response(self, block: Block, now_seconds: float) -> bool:
+        """Record that a request for a block got no response.
+
+        Return True if this counts as a refusal, because the device responds to other blocks.
+        """
+        search = self._searches.search_of(block)
         if search is not None:
             self._silent_count += 1
-            return search.is_for_silence and self._silent_count <= SEARCH_SILENT_MAX
+            return search.had_no_response and self._silent_count <= SEARCH_SILENT_MAX
         if block in self._resting:
             return self._answered_poll == self._polls
-        return self._has_failed(block, now_seconds) and self._is_alive
+        return self._note_failure(block, now_seconds) and self._is_alive
 
     def _probe_of(self, block: Block, now_seconds: float) -> Block:
-        """Return the block to request: `block`, or a block with only one of its quantities.
+        """Return the block to request: `block` itself, or only one of its quantities.
 
-        After a long silence, both are tried alternately, because one quantity might be the cause.
+        If the device has been silent for a long time, polls alternate between the whole block and
+        single quantities, because a request for one of the quantities might cause the silence.
         """
         since = self._failing_since.get(block, now_seconds)
         turn, is_probe = divmod(self._polls // len(self._blocks), 2)
@@ -175,7 +179,7 @@ class Plan:
             return block
         return Block(block.device, block.address, [block.registers[turn % len(block.registers)]])
 
-    def _note_silence(self, block: Block) -> None:
+    def _note_silent_device(self, block: Block) -> None:
         self._silent_count += 1
         if self._silent_count >= SILENT_REQUESTS_MAX:
             self._queue.clear()
@@ -183,8 +187,11 @@ class Plan:
         if block in self._blocks:
             self._first = self._blocks.index(block) + 1
 
-    def _repeats(self, block: Block) -> bool:
-        """Queue a block again because the device is busy. Return False after too many repeats."""
+    def _queue_again(self, block: Block) -> bool:
+        """Queue a block again, because the device is busy.
+
+        If this poll has had too many repeats, do not queue the block, and return False.
+        """
         self.is_busy = self._busy_count < BUSY_REPEATS_MAX
         if self.is_busy:
             self._busy_count += 1
@@ -196,8 +203,7 @@ class Plan:
             self._skipped.pop(each.name, None)
         self._skipped.update(frame.skipped)
         self._failing_since.pop(block, None)
-        if not block.is_bits:
-            self._answered_max = max(self._answered_max, block.count)
+        self._limits.note_answer(block)
         if self._resting.pop(block, None) is not None:
             self._blocks = self._divided()
             return f"{block.device} answers for {block.place} again"
@@ -209,34 +215,22 @@ class Plan:
         rest = self._resting.get(block)
         if block not in self._searches:
             wait_seconds = 0.0 if rest is None else rest.wait_seconds
-            self._searches[block] = Search(block, reason in _SILENT, wait_seconds)
+            self._searches.begin(Search(block, reason in _SILENT, wait_seconds))
         if len(block.registers) == 1:
             return self._note_part(block, reason, now_seconds)
-        search = self._searches.pop(block)
-        search.open_count += 1
-        for half in block.halves():
-            self._searches[half] = search
-            self._queue.append(half)
+        self._queue.extend(self._searches.split(block))
         return ""
 
     def _note_part(self, block: Block, reason: str | None, now_seconds: float) -> str:
-        """Record the outcome for a part of a block. Return a sentence for the log, or ""."""
-        search = self._searches.pop(block, None)
-        if search is None:
-            return ""
-        search.open_count -= 1
-        if reason is None:
-            search.answered.append(block)
-        else:
-            search.refused[block] = reason
-        return "" if search.open_count else self._conclude(search, now_seconds)
+        search = self._searches.record(block, reason)
+        return "" if search is None else self._conclude(search, now_seconds)
 
     def _conclude(self, search: Search, now_seconds: float) -> str:
         was_resting = self._resting.pop(search.whole, None) is not None
-        if search.is_for_silence and self._answered_poll != self._polls and not was_resting:
+        if search.had_no_response and self._answered_poll != self._polls and not was_resting:
             return ""  # The device no longer responds at all.
         if not search.refused:
-            text = self._learn_limit(search, now_seconds)
+            text = self._limits.learn(search, now_seconds)
         else:
             refused = search.refused
             if not search.answered:
@@ -261,40 +255,24 @@ class Plan:
             "read; check at, kind and type"
         )
 
-    def _learn_limit(self, search: Search, now_seconds: float) -> str:
-        whole, most = search.whole, max(each.count for each in search.answered)
-        rest = self._limits_rest
-        if rest is None or rest.at_seconds <= now_seconds:
-            wait = rest_seconds(0.0 if rest is None else rest.wait_seconds)
-            self._limits_rest = Rest("", now_seconds + wait, wait)
-        device = self._device.name
-        if whole.is_bits or whole.count <= self._answered_max:
-            self._cuts |= {(each.registers[0].kind, each.first) for each in search.answered}
-            return f"{device} refuses {whole.place} as a whole; these registers are polled in parts"
-        self._learnt_max = max(self._answered_max, most)
-        return (
-            f"{device} refuses {whole.count} registers in one request; it is asked for at most "
-            f"{self._learnt_max} (registers_per_request sets this)"
-        )
+    def _end_search(self, block: Block, reason: str, now_seconds: float) -> str:
+        """End the search that this block is a part of, because the device is silent.
 
-    def _end_search_of(self, block: Block, reason: str, now_seconds: float) -> str:
-        """End the search that requested `block`. Return a sentence for the log, or ""."""
-        search = self._searches.get(block)
-        parts = self._abandon_search_of(block)
-        if search is None or not search.is_for_silence:
+        If the search is for the cause of a silence, its parts without an outcome count as refused
+        for `reason`. Return a sentence for the log, or an empty string.
+        """
+        search = self._searches.search_of(block)
+        parts = self._abandon_search(block)
+        if search is None or not search.had_no_response:
             return ""
         search.refused |= dict.fromkeys(parts, reason)
         return self._conclude(search, now_seconds)
 
-    def _abandon_search_of(self, block: Block) -> list[Block]:
-        """Abandon the search that requested `block`. Return the parts that have no outcome yet."""
-        search = self._searches.get(block)
-        parts = (
-            []
-            if search is None
-            else [part for part, each in self._searches.items() if each is search]
-        )
+    def _abandon_search(self, block: Block) -> list[Block]:
+        """Abandon the search that this block is a part of, and remove its parts from the queue.
+
+        Return the parts that have no outcome.
+        """
+        parts = self._searches.abandon(block)
         self._queue = deque(each for each in self._queue if each not in parts)
-        for part in parts:
-            del self._searches[part]
         return parts

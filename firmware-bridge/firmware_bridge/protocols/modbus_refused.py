@@ -1,9 +1,12 @@
-"""State of refused register blocks: the search for the cause, and the pause before a retry."""
+"""Handling of a Modbus device's refusals: searches for the cause, pauses, and learned limits."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from firmware_bridge.protocols.modbus_answer import Block
+from firmware_bridge.protocols.modbus_answer import Block, blocks_of
+from firmware_bridge.protocols.modbus_device import REGISTERS_PER_REQUEST_MAX, Device
+from firmware_bridge.protocols.modbus_register import Register
 
 REFUSED_AGAIN_SECONDS_MIN: Final = 60.0
 """Wait before the first retry of a refused block. A device needs less time than this to start."""
@@ -17,20 +20,74 @@ that cause the silence. Finding one of 64 registers takes 7 requests."""
 
 @dataclass(slots=True)
 class Search:
-    """A search for the registers that make a device refuse a block.
+    """A search for the registers that make a device refuse the block `whole`.
 
-    The block is requested in parts. `open_count` is the number of parts that have no outcome yet.
-    If the search is a retry, `wait_seconds` is the pause before the search, otherwise it is 0.
-    `is_for_silence` is True if the device did not respond to the request for the whole block, and
-    False if the device refused the request.
+    The search requests the block in parts. `answered` and `refused` contain the parts that have an
+    outcome. `had_no_response` is True if the request for the whole block got no response, and False
+    if the device refused it. `wait_seconds` is the pause before the search, or 0 if this is the
+    first search for the block.
     """
 
     whole: Block
-    is_for_silence: bool = False
+    had_no_response: bool = False
     wait_seconds: float = 0.0
-    open_count: int = 1
     answered: list[Block] = field(default_factory=list)
     refused: dict[Block, str] = field(default_factory=dict)
+
+
+class Searches:
+    """The current searches for one device. Each part without an outcome leads to its search."""
+
+    def __init__(self) -> None:
+        self._by_part: dict[Block, Search] = {}
+
+    def __contains__(self, part: Block) -> bool:
+        return part in self._by_part
+
+    def clear(self) -> None:
+        """Abandon all searches."""
+        self._by_part.clear()
+
+    def begin(self, search: Search) -> None:
+        """Begin a search. Its only part so far is the whole block."""
+        self._by_part[search.whole] = search
+
+    def search_of(self, part: Block) -> Search | None:
+        """Return the search that this part belongs to, or None if no search waits for it."""
+        return self._by_part.get(part)
+
+    def split(self, part: Block) -> tuple[Block, Block]:
+        """Replace a part by its two halves. Return the halves, which must be requested next."""
+        search = self._by_part.pop(part)
+        halves = part.halves()
+        self._by_part |= dict.fromkeys(halves, search)
+        return halves
+
+    def record(self, part: Block, reason: str | None) -> Search | None:
+        """Record the outcome for a part. If it was the last part, return its completed search.
+
+        `reason` is the reason of the refusal, or None if the device answered. The result is None if
+        the search has other parts without an outcome, or if the part belongs to no search.
+        """
+        search = self._by_part.pop(part, None)
+        if search is None:
+            return None
+        if reason is None:
+            search.answered.append(part)
+        else:
+            search.refused[part] = reason
+        return None if self._parts_of(search) else search
+
+    def abandon(self, part: Block) -> list[Block]:
+        """Abandon the search that this part belongs to. Return its parts without an outcome."""
+        search = self._by_part.get(part)
+        parts = [] if search is None else self._parts_of(search)
+        for each in parts:
+            del self._by_part[each]
+        return parts
+
+    def _parts_of(self, search: Search) -> list[Block]:
+        return [part for part, each in self._by_part.items() if each is search]
 
 
 @dataclass(slots=True)
@@ -51,3 +108,61 @@ def rest_seconds(before_seconds: float) -> float:
     `before_seconds` is the length of the block's previous pause, or 0 if there was none.
     """
     return min(max(2 * before_seconds, REFUSED_AGAIN_SECONDS_MIN), REFUSED_AGAIN_SECONDS_MAX)
+
+
+class LearnedLimits:
+    """Limits of one device that its refusals reveal.
+
+    The limits are the maximum number of registers in a request, and the registers at which a new
+    request must begin. They are tested again after a pause.
+    """
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+        self._cuts: set[tuple[str, int]] = set()
+        self._registers_max: int | None = None
+        self._answered_max = 0
+        self._rest: Rest | None = None
+
+    def blocks_of(self, registers: Sequence[Register]) -> list[Block]:
+        """Divide registers of the device into blocks that the limits allow."""
+        given = self._device.registers_per_request or REGISTERS_PER_REQUEST_MAX
+        most = min(given, self._registers_max or given)
+        return [
+            Block(self._device.name, self._device.address, each)
+            for each in blocks_of(registers, most, self._cuts)
+        ]
+
+    def note_answer(self, block: Block) -> None:
+        """Record that the device answered for as many registers as this block has."""
+        if not block.is_bits:
+            self._answered_max = max(self._answered_max, block.count)
+
+    def learn(self, search: Search, now_seconds: float) -> str:
+        """Derive a limit from a search in which the device answered for all parts of a block.
+
+        Return a sentence about the limit for the log.
+        """
+        whole, most = search.whole, max(each.count for each in search.answered)
+        rest = self._rest
+        if rest is None or rest.at_seconds <= now_seconds:
+            wait = rest_seconds(0.0 if rest is None else rest.wait_seconds)
+            self._rest = Rest("", now_seconds + wait, wait)
+        device = self._device.name
+        if whole.is_bits or whole.count <= self._answered_max:
+            self._cuts |= {(each.registers[0].kind, each.first) for each in search.answered}
+            return f"{device} refuses {whole.place} as a whole; these registers are polled in parts"
+        self._registers_max = max(self._answered_max, most)
+        return (
+            f"{device} refuses {whole.count} registers in one request; it is asked for at most "
+            f"{self._registers_max} (registers_per_request sets this)"
+        )
+
+    def forget_if_due(self, now_seconds: float) -> bool:
+        """Forget the limits if it is time to test them again. Return True if there were any."""
+        has_learned = self._registers_max is not None or bool(self._cuts)
+        if self._rest is None or self._rest.at_seconds > now_seconds or not has_learned:
+            return False
+        self._registers_max, self._answered_max = None, 0
+        self._cuts.clear()
+        return True

@@ -81,10 +81,11 @@ class Register(Section):
         return f"{self.kind} {span_of(self.at, self.end - self.at)}"
 
     def check(self) -> None:
-        """Raise an error if the quantity cannot be read in one request.
+        """Check that the quantity can be read in one request, and that its settings fit its type.
 
-        Its value may not extend past the last register, and the register with its power of ten has
-        to follow closely. A bit may not have settings for numbers, such as a unit.
+        The value must not extend past the last register. The register with its power of ten must
+        follow within `SCALE_DISTANCE_MAX` registers. A bit must not have settings for numbers, such
+        as a unit.
         """
         if self.end > REGISTER_MAX + 1:
             raise refusal(f"a register of at most {REGISTER_MAX + 1 - (self.end - self.at)}")

@@ -82,9 +82,10 @@ def _answer_in(received: bytes, block: Block) -> bytes | Damage | None:
 
 
 def _other_answer_in(received: bytes) -> bytes | None:
-    """Return the response at the start of `received`, or None if it is incomplete or invalid.
+    """Return the response at the start of `received`, although it does not match the request.
 
-    The caller has already found that the response does not match the request.
+    The response is recognized by its length and its CRC. Return None if it is incomplete or
+    invalid.
     """
     if len(received) < _REFUSAL_BYTES:
         return None

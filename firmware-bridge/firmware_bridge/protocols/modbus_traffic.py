@@ -112,7 +112,7 @@ class ModbusTraffic:
     def _scan(self, *, idle: bool) -> list[Message | Damage]:
         found: list[Message | Damage] = []
         while self._buffer:
-            position, form = self._noise_scanned() if self._in_noise else (0, self._whole_at(0))
+            position, form = self._earliest_message() if self._in_noise else (0, self._whole_at(0))
             if form is not None:
                 self._buffer = self._buffer[position:]
                 found.append(self._take(form))
@@ -127,7 +127,7 @@ class ModbusTraffic:
                 self._in_noise = True
         return found
 
-    def _noise_scanned(self) -> tuple[int, _Form | None]:
+    def _earliest_message(self) -> tuple[int, _Form | None]:
         """Return the position and the form of the earliest complete message.
 
         The earliest message is the one that ends first. If no message is complete, the form is

@@ -87,17 +87,17 @@ def read_message(line: str, kinds: Kinds, skipped: Counter[str]) -> Frame | None
     found = _MESSAGE.fullmatch(line)
     if found is None:
         raise Damaged("syntax")
-    node, child, command, acknowledges, kind = (int(part) for part in found.groups()[:5])
-    if node > _BYTE_MAX or child > _BYTE_MAX or kind > _BYTE_MAX:
+    node, child, command, acknowledges, type_code = (int(part) for part in found.groups()[:5])
+    if node > _BYTE_MAX or child > _BYTE_MAX or type_code > _BYTE_MAX:
         raise Damaged("syntax")
     # The flag marks an echo of a controller's message, which is not a value that a node measured.
     if acknowledges:
         return None
-    if command == _INTERNAL and kind == _BATTERY_LEVEL:
+    if command == _INTERNAL and type_code == _BATTERY_LEVEL:
         name, unit, expected = _BATTERY
     elif command == _SET:
-        base, unit = _TYPES.get(kind, (f"type{kind}", None))
-        name, expected = f"{base}_{child}", _kind_of_type(kind)
+        base, unit = _TYPES.get(type_code, (f"type{type_code}", None))
+        name, expected = f"{base}_{child}", _kind_of(type_code)
     else:
         return None
     of_node = f"{node}/{name}"
@@ -112,11 +112,11 @@ def read_message(line: str, kinds: Kinds, skipped: Counter[str]) -> Frame | None
     return Frame({name: [Measurement(name, value, unit)]}, part=str(node))
 
 
-def _kind_of_type(kind: int) -> Kind | None:
-    """Return "text" or "number", the data type of values with this MySensors type code.
+def _kind_of(type_code: int) -> Kind | None:
+    """Return the data type of values with this MySensors type code: "text" or "number".
 
     The result is None for codes whose data type depends on the node.
     """
-    if kind in _TEXTS:
+    if type_code in _TEXTS:
         return "text"
-    return "number" if kind in _NUMBERS else None
+    return "number" if type_code in _NUMBERS else None

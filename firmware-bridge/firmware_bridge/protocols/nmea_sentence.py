@@ -65,8 +65,8 @@ logging.getLogger("pynmeagps").setLevel(logging.CRITICAL)
 def frame_of(start: bytes, body: bytes, skipped: Counter[str] | None = None) -> Frame:
     """Return the frame of a sentence. `body` contains the bytes between `start` and '*'.
 
-    `start` is '$' or '!'. `skipped` counts fields in which a placeholder such as `nan` or `--.-`
-    replaces the number. It also counts impossible positions.
+    `start` is '$' or '!'. `skipped` counts fields that contain a placeholder, such as `nan` or
+    `--.-`, instead of a number. It also counts impossible positions.
     """
     try:
         text = body.decode("utf-8")

@@ -153,9 +153,10 @@ class Code:
 
     @classmethod
     def of(cls, parts: Sequence[str | None]) -> Self:
-        """Create a code from its six parts.
+        """Create a code from its six parts, A to F.
 
-        If A and B are missing, electricity is assumed. An E of 255 becomes 0.
+        A missing A becomes 1 (electricity), and a missing B becomes 0. The value 255 means that a
+        part is not used: such an E becomes 0, and such an F becomes None.
         """
         a, b, c, d, e, f = parts
         assert c is not None, "a code has a quantity"
@@ -188,8 +189,8 @@ def name_of(code: Code) -> str:
 def is_of_heat(code: Code, groups: Sequence[str]) -> bool:
     """Return True if a value with this code can only come from a heat meter.
 
-    `groups` contains the strings in parentheses after the code. For the code 6.8, the result
-    depends on the unit at the end of these strings.
+    Such a value has the code 6.26, or the code 6.8 and a unit of energy, such as kWh. `groups`
+    contains the strings in parentheses after the code, which include the unit.
     """
     if not code.is_short or (code.c, code.d) not in (("6", "8"), ("6", "26")):
         return False
@@ -205,7 +206,7 @@ def heat_name_of(code: Code) -> str:
 
 
 def is_number_of_heat(code: Code) -> bool:
-    """Return True if heat meters send numbers with this short code, even without a unit."""
+    """Return True if a heat meter's values with this code are numbers, even without a unit."""
     return code.is_short and f"{code.c}.{code.d}" in _NUMBERS_OF_HEAT
 
 

@@ -8,7 +8,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
-from firmware_bridge.protocols.asked import ASKED_DESCRIPTIONS, AskedSettings
+from firmware_bridge.protocols.fixed_request import FIXED_REQUEST_DESCRIPTIONS, FixedRequestSettings
 from firmware_bridge.protocols.frame import Damaged
 from firmware_bridge.protocols.lines import LineDecoder
 from firmware_bridge.protocols.text_values import (
@@ -27,13 +27,13 @@ PATTERN_CHARACTERS_MAX = 1024
 
 
 @dataclass(frozen=True, kw_only=True)
-class PatternLines(AskedSettings, TextLineSettings):
+class PatternLines(FixedRequestSettings, TextLineSettings):
     """Settings for lines that match a regular expression with named groups."""
 
     descriptions: ClassVar = {
         "pattern": "Regular expression for a whole line. Its named groups are the quantities.",
         "types": TYPES_DESCRIPTION,
-        **ASKED_DESCRIPTIONS,
+        **FIXED_REQUEST_DESCRIPTIONS,
     }
 
     pattern: Annotated[
@@ -63,7 +63,7 @@ class PatternLines(AskedSettings, TextLineSettings):
         super().check()
 
     def value_names(self, device: str) -> frozenset[str]:
-        """Return the names of the regular expression's named groups."""
+        """Return the names of the groups in `pattern`. They do not depend on `device`."""
         return frozenset(re.compile(self.pattern).groupindex)
 
     def decoder(self) -> LineDecoder:
@@ -86,9 +86,9 @@ class MatchReader:
         """Return the measurements of one line. Groups that did not match have no measurement.
 
         Raises:
-            Damaged: with reason "pattern" if the line does not match, "overlong" if it is too
-                long, or "type", "value" or "text" if a value does not have its group's type or is
-                invalid.
+            Damaged: with reason "pattern" if the line does not match, "overlong" if it is too long,
+                "type" if a value does not have the data type of its group, or "value" or "text" if
+                a value is invalid.
         """
         if len(line) > MATCHED_CHARACTERS_MAX:
             raise Damaged("overlong")
@@ -117,8 +117,8 @@ def has_nested_repeats(pattern: str) -> bool:
 def _repeats_in(part: Any, *, within: bool) -> bool:
     """Return True if matching this part of a parsed expression could take exponential time.
 
-    A part consists of operations and arguments in lists and tuples. `within` is True if the part
-    is inside a repetition.
+    A part consists of operations and arguments in lists and tuples. The argument `within` is True
+    if the part is inside a repetition.
     """
     if isinstance(part, tuple) and part and str(part[0]) in _REPEATS:
         least, most, inner = part[1]

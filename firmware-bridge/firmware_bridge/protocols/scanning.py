@@ -65,8 +65,8 @@ class ScanningDecoder(Decoder):
     def end_of(self, buffer: bytes, position: int) -> int | None:
         """Return the end of the frame that begins at `position`, or None if more bytes are needed.
 
-        The end can be beyond the buffered bytes, because a header can contain the length of the
-        frame. If no frame begins at `position`, return `position`. The bytes then count as noise
+        If a header contains the length of the frame, the end can be beyond the buffered bytes. If
+        no frame begins at `position` after all, return `position`. The bytes then count as noise
         instead of damage.
 
         Raises:

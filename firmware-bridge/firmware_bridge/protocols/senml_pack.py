@@ -33,8 +33,8 @@ def read_pack(pack: bytes) -> list[Measurement]:
 
     Raises:
         Damaged: with reason "cbor" if the bytes are not CBOR, or "senml" if the pack is not valid
-            SenML. The reasons "version", "name", "value", "time" and "text" name the part of a
-            record that is invalid.
+            SenML. If only one part of a record is invalid, the reason names this part: "version",
+            "name", "value", "time" or "text".
     """
     records = _decode(pack)
     if not isinstance(records, list) or not 1 <= len(records) <= MEASUREMENTS_MAX:

@@ -111,8 +111,9 @@ def _status_values(status: int | None, quantities: Quantities) -> Iterator[Measu
 def _exports(status: int, *, is_basic_meter: bool) -> bool | None:
     """Return True if a status word means export, False for import, or None if it has no direction.
 
-    Basic meters (with a quantity `power`) and EDL meters (with `power_absolute`) use different bits
-    for the direction.
+    The bit for the direction differs between basic meters, which send the quantity `power`, and EDL
+    meters, which send `power_absolute`. The argument `is_basic_meter` is True for meters that send
+    `power`.
     """
     if status & 0xFF == _BASIC_METER and status > 0xFF:
         return bool(status & _BASIC_METER_EXPORTS)
@@ -211,7 +212,7 @@ class _Shortened(int):
     unsigned: int
 
 
-def _loses_zeros(server: Element) -> bool:
+def _omits_zeros(server: Element) -> bool:
     """Return True if a meter omits the leading zero bytes of a positive power.
 
     `server` is the identifier of the meter. DZG meters with a serial number below 60,000,000 do
@@ -228,8 +229,11 @@ def _reading_of_entry(
 ) -> tuple[Code, int | None, Measurement | None]:
     """Return the OBIS code, the status word and the measurement of a list entry.
 
-    If the entry has no status word, the second result is None. If the entry has no value, the third
-    result is None.
+    The status word is None if it is missing. The measurement is None if the entry has no value.
+    `server` is the identifier of the meter.
+
+    Raises:
+        Damaged: with reason "sml", "value" or "type" if the entry cannot be read.
     """
     code, status, _, unit, scaler, value, _ = _list_of(entry, _ENTRY_ELEMENTS)
     if not isinstance(code, bytes) or len(code) != _CODE_BYTES:
@@ -238,7 +242,7 @@ def _reading_of_entry(
     if value is None:
         return found, _status_of(status), None
     if isinstance(value, _Shortened):
-        is_positive = name_of(found) in _POWERS and _loses_zeros(server)
+        is_positive = name_of(found) in _POWERS and _omits_zeros(server)
         value = value.unsigned if is_positive else int(value)
     reading = _reading_of(value, scaler)
     if is_number(found) and isinstance(reading, bool | str):

@@ -1,9 +1,10 @@
-"""The Teleinfo protocol: customer port of French meters (Linky), in standard and historic mode::
+"""The Teleinfo protocol, in which French meters (Linky) send data from their customer port::
 
     STX | LF label SEP [time SEP] value SEP checksum CR | LF ... CR | ETX
 
-SEP is TAB in standard mode and a space in historic mode. Each group from LF to CR has its own
-checksum: (sum of its bytes & 0x3F) + 0x20. The sum includes the last SEP in standard mode only.
+There is a standard mode, where SEP is TAB, and a historic mode, where SEP is a space. Each group
+from LF to CR has its own checksum: (sum of its bytes & 0x3F) + 0x20. The sum includes the last SEP
+in standard mode only.
 Source: Enedis-NOI-CPT_54E.
 """
 
@@ -74,8 +75,8 @@ _NUMBERS: Final = {
 }  # fmt: skip
 
 
-def _numbers_of_series() -> dict[str, tuple[str, str]]:
-    """Return the labels that contain the number of a tariff, quadrant or phase.
+def _numbered_labels() -> dict[str, tuple[str, str]]:
+    """Return the labels that contain a number: that of a tariff, a quadrant or a phase.
 
     The result maps each of these labels to the name and the unit of its quantity.
     """
@@ -103,7 +104,7 @@ _LABELS: Final[dict[str, Label]] = {
     **{label: Label(name, None, "text") for label, name in _TEXTS.items()},
     **{
         label: Label(name, unit, "number")
-        for label, (name, unit) in (_NUMBERS | _numbers_of_series()).items()
+        for label, (name, unit) in (_NUMBERS | _numbered_labels()).items()
     },
 }
 """The labels that meters send in standard and historic mode."""
@@ -187,8 +188,8 @@ class TeleinfoDecoder(DelimitedDecoder):
 def has_repeated_label(groups: list[list[str]]) -> bool:
     """Return True if a frame contains the same label twice, with different contents.
 
-    This happens if the end of one frame and the beginning of the next frame were lost. The bytes
-    that remain then look like one frame. This frame must be discarded, because some of its values
+    This happens if the end of one frame and the beginning of the next frame are lost, so that the
+    remaining bytes look like one frame. Such a frame must be discarded, because some of its values
     would get the wrong time.
     """
     values: dict[str, list[str]] = {}
@@ -198,7 +199,10 @@ def has_repeated_label(groups: list[list[str]]) -> bool:
 def _measurement_of(
     group: list[str], now: float | None, utc_offset_hours: int, kinds: Kinds
 ) -> Measurement:
-    """Return the measurement of a group.
+    """Return the measurement of a group, which consists of a label, possibly a time, and a value.
+
+    `now` is the time of the frame, for groups without a time of their own. `kinds` contains the
+    data types of quantities from earlier frames, for labels that are not standardized.
 
     Raises:
         Damaged: if the group is invalid or has no value. The reason is "syntax", "not_measured",

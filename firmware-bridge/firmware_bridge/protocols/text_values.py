@@ -1,7 +1,7 @@
 """Converts values in lines of text, as sensors write them.
 
-A value is a number, a Boolean or a string. A sensor that has measured nothing writes `nan`, `ovf`,
-`--` or nothing. In this case, the quantity has no value and is counted as not measured.
+A value is a number, a Boolean or a string. If a sensor could not measure a quantity, it writes
+`nan`, `ovf`, `--` or an empty string. Such a quantity has no value, and is counted as not measured.
 """
 
 import math
@@ -13,7 +13,7 @@ from typing import Final
 
 from firmware_bridge.protocols.frame import TYPE, Damaged, checked_text
 from firmware_bridge.protocols.interface import DecoderSettings
-from firmware_bridge.protocols.joined_units import parted
+from firmware_bridge.protocols.joined_units import split_unit
 from firmware_bridge.readings.kinds import Kind, Kinds, kind_of
 from firmware_bridge.readings.measurement import INTEGER_MAX, Measurement, Value
 from firmware_bridge.readings.names import is_name
@@ -88,7 +88,7 @@ class LineValues:
         Can raise the same exceptions as `add`.
         """
         is_text = self._kinds.of(name) in ("text", "boolean")
-        text, unit = (written, None) if is_text else parted(written)
+        text, unit = (written, None) if is_text else split_unit(written)
         self.add(name, text)
         if unit is not None and name in self._values:
             self._units[name] = unit
@@ -96,8 +96,8 @@ class LineValues:
     def add(self, name: str, written: Value | None, *, is_text: bool = False) -> None:
         """Add a value, or count it as not measured. `written` is None if there is no value.
 
-        A string is converted to the data type of its quantity. If this type is not known yet, the
-        string is converted to the type that it looks like, unless `is_text` is True.
+        A string is converted to the data type of its quantity. If this type is not known yet, it is
+        derived from the string. With the argument `is_text`, it is always text instead.
 
         Raises:
             Damaged: with reason "name" if the name is invalid or repeated, or "type", "value" or
@@ -121,7 +121,7 @@ class LineValues:
             self.skip(damage.reason)
 
     def skip(self, reason: str, count: int = 1) -> None:
-        """Count `count` unreadable parts of the line under this reason."""
+        """Count unreadable parts of the line: add `count` to the counter of this reason."""
         if count:
             self._skipped[reason] += count
             self._damage = self._damage or reason
@@ -138,10 +138,10 @@ class LineValues:
         )
 
     def finish(self) -> dict[str, Measurement]:
-        """Return the measurements by name, and record their data types.
+        """Return the line's measurements by name, and record their data types.
 
         Raises:
-            Damaged: if no value could be read. The reason is that of the first unreadable value.
+            Damaged: if all values of the line were unreadable. The reason is that of the first one.
         """
         if self._damage is not None and not self._values:
             raise Damaged(self._damage)

@@ -156,7 +156,10 @@ class VeDirectDecoder(Decoder):
         return []
 
     def _read(self, data: bytes, frames: list[Frame]) -> int:
-        """Decode a block, and append its frame to `frames`. Return the number of bytes consumed."""
+        """Decode the block at the end of `data`, and append its frame to `frames`.
+
+        If the block is damaged, count it instead. Return the number of bytes consumed.
+        """
         block, has_another_before = _block_of(data)
         size = len(data)
         if block is not None and has_another_before:
@@ -196,9 +199,8 @@ class VeDirectDecoder(Decoder):
 def _block_of(data: bytes) -> tuple[bytes | None, bool]:
     """Return the valid block at the end of `data`, without HEX messages, or None if there is none.
 
-    The second result is True if an earlier block precedes it in `data`, because the checksum of the
-    earlier block was lost. A repeated label reveals an earlier block, even if the sum of all bytes
-    happens to be 0.
+    The second result is True if `data` also contains an earlier block whose checksum was lost. A
+    repeated label reveals such a block, even if the sum of all bytes happens to be 0.
     """
     body, end = data[: -len(_CHECKSUM) - 1], data[-len(_CHECKSUM) - 1 :]
     block = _HEX_MESSAGE.sub(b"", body) + end

@@ -1,7 +1,7 @@
 """Units after a number, in the spellings of sketches."""
 
 import pytest
-from firmware_bridge.protocols.joined_units import parted, unit_of
+from firmware_bridge.protocols.joined_units import split_unit, unit_of
 
 
 @pytest.mark.parametrize(
@@ -20,14 +20,14 @@ from firmware_bridge.protocols.joined_units import parted, unit_of
     ],
 )
 def test_a_number_with_a_unit_is_split(text: str, number: str, unit: str) -> None:
-    assert parted(text) == (number, unit)
+    assert split_unit(text) == (number, unit)
 
 
 @pytest.mark.parametrize(
     "text", ["12A", "1F", "5x", "10Mbps", "v1.2", "C", "", "1.2.3 V", "3 of 4"]
 )
 def test_other_texts_stay_whole(text: str) -> None:
-    assert parted(text) == (text, None)
+    assert split_unit(text) == (text, None)
 
 
 def test_a_word_that_is_no_unit_has_none() -> None:

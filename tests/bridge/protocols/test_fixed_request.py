@@ -1,10 +1,10 @@
 """Devices that are polled with fixed bytes: an MH-Z19, a weather station from Davis, a scale."""
 
 import pytest
-from firmware_bridge.protocols.asked import AskingPoller
 from firmware_bridge.protocols.checksums import CHECKSUMS
 from firmware_bridge.protocols.declared_field import FrameField
 from firmware_bridge.protocols.declared_frames import DeclaredFrames
+from firmware_bridge.protocols.fixed_request import FixedRequestPoller
 from firmware_bridge.protocols.frame import Damage, Frame
 from firmware_bridge.protocols.interface import Pause, Request
 from firmware_bridge.protocols.pattern_lines import PatternLines
@@ -28,7 +28,7 @@ DAVIS = DeclaredFrames(
 SCALE = PatternLines(pattern=r"S S +(?P<mass>[0-9.]+) g", poll_text="SI\r\n")
 
 
-def asked(settings: DeclaredFrames | PatternLines) -> tuple[AskingPoller, Request]:
+def asked(settings: DeclaredFrames | PatternLines) -> tuple[FixedRequestPoller, Request]:
     poller = settings.poller(Line(9600))
     poller.begin(0.0)
     request = poller.next_step(0.0)

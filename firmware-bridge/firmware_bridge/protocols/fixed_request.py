@@ -1,7 +1,7 @@
 """Polls devices that respond to a fixed request with a line of text or a binary frame.
 
-The decoder of the port's protocol reads the response. Noise before the response is skipped, and so
-is an echo of the request.
+The decoder of the port's protocol decodes the response. It skips noise before the response, and
+also an echo of the request.
 """
 
 from abc import ABC
@@ -35,7 +35,7 @@ _BYTES = Text(
     r"[0-9A-Fa-f]{2}( ?[0-9A-Fa-f]{2}){0,63}",
     '1 to 64 bytes in hexadecimal digits, like "FF 01 86 00 00 00 00 00 79"',
 )
-ASKED_DESCRIPTIONS: Final[Mapping[str, str]] = {
+FIXED_REQUEST_DESCRIPTIONS: Final[Mapping[str, str]] = {
     "poll": "Request in bytes, for a device that sends nothing by itself.",
     "poll_text": "Request as text, instead of poll. It must contain its own end of line.",
     "poll_interval": "Time between two requests.",
@@ -46,10 +46,11 @@ ASKED_DESCRIPTIONS: Final[Mapping[str, str]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class AskedSettings(DecoderSettings, PollerSettings, ABC):
-    """Base class for the settings of protocols whose devices are polled or send unprompted.
+class FixedRequestSettings(DecoderSettings, PollerSettings, ABC):
+    """Base class for the settings of protocols whose devices can be polled with a fixed request.
 
-    The bridge polls the device on a port if `poll` or `poll_text` contains a request.
+    The request is either `poll`, in hexadecimal digits, or `poll_text`. If both are None, the
+    device sends unprompted, and the bridge does not poll it.
     """
 
     poll: Annotated[str, _BYTES] | None = None
@@ -61,20 +62,21 @@ class AskedSettings(DecoderSettings, PollerSettings, ABC):
 
     @property
     def is_asked(self) -> bool:
-        """True if the bridge polls the device."""
+        """True if the settings contain a request with which the bridge polls the device."""
         return self.poll is not None or self.poll_text is not None
 
     @property
     def request_bytes(self) -> bytes:
-        """The bytes of the request, or no bytes if the device sends unprompted."""
+        """The bytes of the request. They are empty if the device sends unprompted."""
         if self.poll_text is not None:
             return self.poll_text.encode("ascii")
         return bytes.fromhex(self.poll or "")
 
     def check(self) -> None:
-        """Reject `poll` together with `poll_text`, and settings for polling without a request.
+        """Check that the settings for polling do not contradict each other.
 
-        Also reject `wake_pause` without `wake`.
+        Only one of `poll` and `poll_text` is allowed. The other settings for polling need one of
+        them, and `wake_pause` needs `wake`.
         """
         super().check()
         if self.poll is not None and self.poll_text is not None:
@@ -85,15 +87,15 @@ class AskedSettings(DecoderSettings, PollerSettings, ABC):
         if "wake_pause" in self.given and self.wake is None:
             raise refusal("wake with wake_pause, or neither of them")
 
-    def poller(self, line: Line | None) -> "AskingPoller":
+    def poller(self, line: Line | None) -> "FixedRequestPoller":
         """Create a poller for the device on `line`."""
-        return AskingPoller(self, Line() if line is None else line)
+        return FixedRequestPoller(self, Line() if line is None else line)
 
 
-class AskingPoller(Poller):
-    """Poller that sends a fixed request at regular intervals, and decodes the responses."""
+class FixedRequestPoller(Poller):
+    """Poller that sends the same request at regular intervals, and decodes the responses."""
 
-    def __init__(self, settings: AskedSettings, line: Line) -> None:
+    def __init__(self, settings: FixedRequestSettings, line: Line) -> None:
         self._settings = settings
         self._decoder: Decoder = settings.decoder()
         self._character_seconds = _BITS_PER_CHARACTER / line.baud_rate
@@ -105,7 +107,7 @@ class AskingPoller(Poller):
         self._due = now_seconds
 
     def next_step(self, now_seconds: float) -> Request | Pause:
-        """Return the request if it is due, or a pause until it is due."""
+        """Return the request if it is due now. Otherwise return a pause until it is due."""
         if self._due > now_seconds:
             return Pause(self._due - now_seconds)
         settings = self._settings
@@ -127,15 +129,20 @@ class AskingPoller(Poller):
         self._read_bytes = 0
 
     def read(self, answer: bytes) -> Outcome | None:
-        """Feed the new bytes of a response to the decoder. Return the first complete frame or None.
+        """Decode a response. Return its first frame, or None if more bytes are needed.
 
-        `answer` contains all bytes of the response that were received so far.
+        `answer` contains all bytes of the response that were received so far. Only the bytes that
+        were not in the previous call are decoded.
         """
         data, self._read_bytes = answer[self._read_bytes :], len(answer)
         return self._frame_in(self._decoder.feed(data))
 
     def time_out(self, answer: bytes) -> Outcome:
-        """Return the frame that silence on the line completes, or the reason why there is none."""
+        """Return the outcome of a request whose response did not become complete in time.
+
+        Some frames are known to be complete only after silence on the line. Return such a frame if
+        there is one. Otherwise return the reason why there is no frame.
+        """
         frame = self._frame_in(self._decoder.flush())
         if frame is not None:
             return frame
@@ -151,11 +158,14 @@ class AskingPoller(Poller):
         return self._decoder.kinds
 
     def take_skipped(self) -> Counter[str]:
-        """Return the number of values that the decoder skipped since the last call, by reason."""
+        """Return the decoder's counts of skipped values by reason, and reset the counts."""
         tally = self._decoder.tally
         skipped, tally.skipped = tally.skipped, Counter()
         return skipped
 
     def end(self, outcome: Outcome, now_seconds: float) -> str:
-        """Return an empty string, because the outcome of a request needs no log message."""
+        """Return an empty string, because no outcome of a request needs a message in the log.
+
+        Nothing else is necessary, because `next_step` has already scheduled the next request.
+        """
         return ""
