@@ -1,9 +1,9 @@
-"""Entry point of the core. The event loop passes events in, and gets requests and batches back.
+"""Entry point of the core, called by the event loop.
 
-The event loop calls a method for each event, and then processes the requests in `effects`. A batch
-is a group of changes that are committed together. If `waits_for_commit` returns True, a client is
-waiting for the current batch. The event loop then ends the batch by calling `seal`, and commits it.
-After that, the event loop calls `committed`, which releases the waiting packets.
+The event loop calls a method of `Broker` for each event, and then processes the requests in
+`Broker.effects`. A batch is a group of changes that are committed together. If a client waits for
+the current batch (`waits_for_commit`), the event loop ends the batch by calling `seal`, commits it,
+and calls `committed`, which releases the packets that waited for the batch.
 """
 
 from gateway.broker.core.core import Core
@@ -64,26 +64,26 @@ class Broker:
         previous_boot: str,
         now: float,
         wall_ms: int,
-        clock: ClockQuality,
+        clock_quality: ClockQuality,
     ) -> None:
-        """Start the broker with the recovered state.
+        """Start the broker with the recovered state. `recovery` is the condition of the data.
 
-        Connections that were open in the previous run (`previous_boot`) are recorded as closed, and
-        their wills are published or scheduled. `recovery` is the condition of the stored data.
-        `wall_ms` is the time in milliseconds since 1970, and `clock` states its reliability.
+        Connections of the previous run (`previous_boot`) are recorded as closed, and their wills
+        are published or scheduled. `wall_ms` is the wall time in milliseconds since 1970, and
+        `clock_quality` is its reliability.
         """
-        self._time.begin(now, wall_ms, clock, self.state.next_message_number)
+        self._time.begin(now, wall_ms, clock_quality, self.state.next_message_number)
         self._recorder.broker_started(recovery, version, previous_boot)
         enqueue.apply_policies(self.core, now)
         restart.resume_all(self.core, now)
 
     def stop(self, now: float) -> None:
-        """Record that the broker stopped. Close all connections before this call."""
+        """Record that the broker stops. Call this after all connections have been closed."""
         self._time.advance(now)
         self._recorder.broker_stopped()
 
     def limits_changed(self, now: float) -> None:
-        """Apply changed limits to existing sessions too, for example a shorter session expiry."""
+        """Apply changed limits, for example a shorter session expiry, to existing sessions."""
         self.state.owners.assign(self.limits.quotas)
         enqueue.apply_policies(self.core, now)
         defer.retry_all(self.core, now)
@@ -93,7 +93,7 @@ class Broker:
     def observe(
         self, session: Session | None, event: Observation, subject: str, detail: str
     ) -> None:
-        """Record an observation: an event in the session log that changes no state."""
+        """Record an observation, which is an event in the session log that changes no state."""
         self._recorder.observed(session, event, subject, detail)
 
     def restrict(self, rules: AccessRules | None) -> None:
@@ -101,11 +101,11 @@ class Broker:
         revoke.restrict(self.core, rules)
 
     def authenticate(self, authenticates: bool, methods: list[str]) -> None:
-        """Set whether user names are authenticated, and the methods of enhanced authentication."""
+        """Turn user name authentication on or off, and set the enhanced authentication methods."""
         revoke.authenticate(self.core, authenticates, methods)
 
     def deny_removed_users(self, users: frozenset[str] | None, removed: frozenset[str]) -> None:
-        """Deny access to users in `removed` and, unless `users` is None, to all users not in it."""
+        """Deny everything to removed users. `users` are all existing users, or None if unknown."""
         revoke.deny_removed_users(self.core, users, removed)
 
     def assign_owner(self, session: Session, username: str) -> None:
@@ -147,7 +147,7 @@ class Broker:
         share: Share | None = None,
         listener: str = "",
     ) -> Connection:
-        """Create a connection and return it, already closed if too many connections are open."""
+        """Create and return a connection. It is already closed if too many connections are open."""
         return receive.accept(self.core, address, anonymous, now, share, listener)
 
     def receive(self, connection: Connection, data: bytes, now: float) -> None:
@@ -171,7 +171,7 @@ class Broker:
         receive.authenticated(self.core, connection, answer, now)
 
     def end_for(self, connection: Connection, violation: Violation, now: float) -> None:
-        """Close a connection because of a violation that the server detected, not the core."""
+        """Close a connection because the server (not the core) has detected a violation."""
         self._time.advance(now)
         receive.end_for(self.core, connection, violation, now)
 
@@ -189,11 +189,11 @@ class Broker:
             disconnect.end_session(self.core, session, EndReason.DROPPED, now)
 
     def close_silent(self, now: float) -> bool:
-        """Close the oldest connection without a CONNECT. Return False if none may be closed."""
+        """Close the oldest connection that has sent no CONNECT. Return True if one was closed."""
         return silent.close_oldest(self.core, None, now)
 
     def set_writable(self, connection: Connection, writable: bool, now: float) -> None:
-        """Record whether a connection's send buffer has room. If so, send queued messages."""
+        """Record whether a connection can accept data to send. If it can, send queued messages."""
         self._time.advance(now)
         connection.writable = writable
         if not writable:
@@ -211,7 +211,7 @@ class Broker:
     # -- the disk, the clock, the values of `$SYS`
 
     def set_disk_full(self, full: bool) -> None:
-        """Record whether the disk is full. When it no longer is, retry deferred messages."""
+        """Record whether the disk is full. If it has room again, retry the deferred messages."""
         was_full, self.limits.disk_full = self.limits.disk_full, full
         if was_full and not full:
             defer.take_all(self.core)
@@ -234,7 +234,7 @@ class Broker:
         deliveries: list[Delivery],
         now: float,
     ) -> None:
-        """Pass messages of an ended session to other members of its shared subscriptions."""
+        """Pass loaded messages of an ended session to other members of shared subscriptions."""
         self._time.advance(now)
         shared_subscriptions.finish(self.core, request, contents, deliveries, now)
 
@@ -274,25 +274,25 @@ class Broker:
         """The sequence number of the newest durable batch."""
         return self._output.committed_batch
 
-    def seal(self, now: float, wall_ms: int, clock: ClockQuality) -> SealedBatch:
+    def seal(self, now: float, wall_ms: int, clock_quality: ClockQuality) -> SealedBatch:
         """End the current batch. Return it together with the packets that wait for its commit.
 
-        `wall_ms` is the time in milliseconds since 1970, and `clock` states its reliability.
+        `wall_ms` is the time in milliseconds since 1970, and `clock_quality` is its reliability.
         """
         number = self.batch.batch_number
         withheld = self._output.seal()
         disconnect.seal(self.core)
         self._time.advance(now)
-        blob = self._recorder.seal(wall_ms, clock)
+        blob = self._recorder.seal(wall_ms, clock_quality)
         if self._time.outage_became_known:
             self._time.outage_became_known = False
             restart.count_time_switched_off(self.core, now)
         return SealedBatch(number, blob, withheld)
 
-    def take_part(self, now: float, wall_ms: int, clock: ClockQuality) -> bytes:
-        """Encode the records added to the batch since the last call. The batch stays open."""
+    def take_part(self, now: float, wall_ms: int, clock_quality: ClockQuality) -> bytes:
+        """Return the records added since the last call, encoded. The current batch stays open."""
         self._time.advance(now)
-        return self._recorder.take_part(wall_ms, clock)
+        return self._recorder.take_part(wall_ms, clock_quality)
 
     def committed(self, batch: SealedBatch) -> None:
         """Release the packets that waited for `batch`, because the batch is durable now."""

@@ -1,9 +1,10 @@
 """Net change of the state since the last checkpoint.
 
 A message that arrived, was delivered and was acknowledged between two checkpoints causes no net
-change, so it is never written to a table. The changes refer to live objects, so a checkpoint writes
-the state that an object has at the time of writing. A replay of the journal still leads to the same
-state, because journal records name what they change and overwrite existing values.
+change, so it is never written to a table. The changes refer to live objects, so a checkpoint can
+write values that are newer than its start. A later replay of the journal may then repeat changes
+that are already in the tables. This is harmless, because journal records name what they change and
+overwrite existing values.
 """
 
 from gateway.broker.core.sessions.message import Delivery, DeliveryState, Held, Message

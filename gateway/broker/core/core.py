@@ -1,4 +1,4 @@
-"""The `Core` class, which contains the state, limits, timers and output of one broker."""
+"""The `Core` class, which contains a broker's state, limits, timers and output."""
 
 from gateway.broker.core.bans import Bans
 from gateway.broker.core.effects import Effects
@@ -19,7 +19,7 @@ from gateway.broker.core.user_meters import UserMeters
 
 
 class Core:
-    """The state, limits, timers, output and other objects that belong to one broker.
+    """Container of the objects that make up a broker, such as its state, limits, timers and output.
 
     The functions that implement MQTT take a `Core` as their first argument.
     """

@@ -16,7 +16,7 @@ _TOPIC_CHARACTERS_MAX: Final = 200
 
 
 class Denial:
-    """Count of denials of one type for one client, which is logged as one line."""
+    """Number of denials of one type for one client, which is logged as one line."""
 
     def __init__(self, reason: str, client_id: str, username: str | None, topic: str) -> None:
         self.reason = reason

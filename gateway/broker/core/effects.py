@@ -16,7 +16,7 @@ from gateway.broker.core.sessions.session import NO_GROUPS, Session
 class PageRequest:
     """A request to load a session's next queued messages from disk.
 
-    The request can also include messages in flight whose contents are only on disk.
+    `contents` lists messages in flight that must be loaded too, because they are only on disk.
     """
 
     def __init__(self, session: Session) -> None:

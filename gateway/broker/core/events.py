@@ -56,7 +56,7 @@ class Subscribed:
 class Unsubscribed:
     """Event created when a client has removed a subscription.
 
-    When a session ends, no such event is created for its subscriptions.
+    No event is created for subscriptions that are removed because their session ends.
     """
 
     def __init__(self, client_id: str, topic_filter: str) -> None:

@@ -78,10 +78,11 @@ class Frames:
     def qos0(
         self, connection: Connection, message: Message, flags: int, release_batch: int
     ) -> bytes:
-        """Encode a PUBLISH that delivers a message at QoS 0. `flags` are the delivery's flags.
+        """Encode a PUBLISH that delivers a message at QoS 0.
 
-        `release_batch` is the number of the batch that must be durable before the packet is sent,
-        or NO_ALIAS if the packet must not use a topic alias.
+        `flags` are the flags of a `Delivery`, which include RETAIN. `release_batch` is the number
+        of the batch that must be durable before the packet is sent, or NO_ALIAS if the packet must
+        not use a topic alias.
         """
         field = b""
         if connection.version == 5:
@@ -110,9 +111,9 @@ class Frames:
     ) -> bytes:
         """Encode a PUBLISH that defines or uses a topic alias. Return b"" if no alias can be used.
 
-        The packet is sent once the batch with the number `release_batch` is durable. An earlier
-        packet that defined the alias may wait for a later batch. In this case, the new packet may
-        be sent first, so it defines the alias again.
+        `release_batch` is the number of the batch that must be durable before the packet is sent.
+        If the packet that defined the alias waits for a later batch, this packet may overtake it.
+        Therefore, this packet then defines the alias again.
         """
         topic = message.topic
         defined = connection.aliases_out.get(topic)

@@ -18,7 +18,7 @@ from gateway.broker.core.word import Word
 
 
 class ClockQuality(Word):
-    """Reliability of a wall time, depending on the clock's synchronisation. Higher is better."""
+    """Reliability of the wall clock at the time of a reading. Higher values are more reliable."""
 
     UNKNOWN = 0
     UNSYNCHRONISED = 1
@@ -68,21 +68,28 @@ class GatewayTime:
 
     # -- a run
 
-    def begin(self, now: float, wall_ms: int, clock: ClockQuality, next_message: int) -> None:
+    def begin(
+        self, now: float, wall_ms: int, clock_quality: ClockQuality, next_message: int
+    ) -> None:
         """Start gateway time for a new run of the broker, at the monotonic time `now` (seconds).
 
-        Gateway time continues from the latest time on disk, so it never runs backwards. `clock`
-        states the reliability of `wall_ms`. `next_message` is the number of the next new message.
+        Gateway time continues from the latest time on disk, so it never runs backwards.
+        `clock_quality` is the reliability of `wall_ms`. `next_message` is the number of the next
+        new message.
         """
         self.time_ms = self.time_ms + 1 if self.time_ms else max(1, wall_ms)
         length_ms = 0
-        if self.run is None and self.offset_ms is not None and clock is ClockQuality.SYNCHRONISED:
+        if (
+            self.run is None
+            and self.offset_ms is not None
+            and clock_quality is ClockQuality.SYNCHRONISED
+        ):
             # Everything that exists is older than the outage, so the outage need not be stored:
             # gateway time simply advances by its length.
             length_ms = max(0, wall_ms - self.time_ms - self.offset_ms)
         self.time_ms += length_ms
         self.run_began(self.time_ms, next_message)
-        self.sealed(self.time_ms, wall_ms, clock)
+        self.sealed(self.time_ms, wall_ms, clock_quality)
         self.outage_became_known = False  # no timer is set yet
         self._base_ms = self.time_ms - int(now * 1000)
 
@@ -102,15 +109,15 @@ class GatewayTime:
         if self.run is None:
             self.run = Outage(time_ms, next_message, 0)
 
-    def sealed(self, time_ms: int, wall_ms: int, clock: ClockQuality) -> None:
+    def sealed(self, time_ms: int, wall_ms: int, clock_quality: ClockQuality) -> None:
         """Record the gateway time and the wall time at which a batch was sealed.
 
-        `clock` states the reliability of the wall time.
+        `clock_quality` is the reliability of the wall time.
         """
         self.time_ms = max(self.time_ms, time_ms)
         self.wall_ms = wall_ms
-        self.clock = clock
-        if clock is not ClockQuality.SYNCHRONISED:
+        self.clock = clock_quality
+        if clock_quality is not ClockQuality.SYNCHRONISED:
             return
         offset_ms = wall_ms - time_ms
         run, before_ms = self.run, self.offset_ms
@@ -119,15 +126,15 @@ class GatewayTime:
         self.offset_ms = offset_ms
         self.run = None
 
-    def sealed_by_wall_time(self, wall_ms: int, clock: ClockQuality) -> None:
+    def sealed_by_wall_time(self, wall_ms: int, clock_quality: ClockQuality) -> None:
         """Set the gateway time to the wall time of a batch in the journal's first format.
 
-        Batches in this format contain no gateway time. `clock` states the reliability of the wall
-        time.
+        Batches in this format contain no gateway time. `clock_quality` is the reliability of the
+        wall time.
         """
         self.time_ms = self.wall_ms = wall_ms
-        self.clock = clock
-        self.offset_ms = 0 if clock is ClockQuality.SYNCHRONISED else None
+        self.clock = clock_quality
+        self.offset_ms = 0 if clock_quality is ClockQuality.SYNCHRONISED else None
         self.run = None
 
     def _add(self, outage: Outage) -> None:
@@ -147,10 +154,11 @@ class GatewayTime:
         return max(0, age_ms)
 
     def remaining_ms(self, message_number: int, expires_ms: int) -> int:
-        """Return the milliseconds until a message expires.
+        """Return the milliseconds until a message expires, or 0 or less if it has expired.
 
-        `expires_ms` is the expiry time in gateway time. Known outages since the message with this
-        number was created are subtracted. The result is zero or less if the message has expired.
+        `expires_ms` is the expiry time in gateway time, which does not advance during outages.
+        Therefore, the known outages since the message was created are subtracted. `message_number`
+        determines which outages these are.
         """
         remaining_ms = expires_ms - self.time_ms
         index = len(self.outages) - 1

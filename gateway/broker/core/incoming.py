@@ -48,8 +48,8 @@ class Incoming:
     def received(self, connection: Connection, data_bytes: int, completed: bool) -> None:
         """Count bytes received from a client.
 
-        `completed` is True if the bytes completed a packet. In this case, `connection_to_close`
-        selects this connection only after all others.
+        `completed` is True if the bytes completed a packet. The connection then becomes the last
+        one that `connection_to_close` would select.
         """
         size_bytes = connection.decoder.partial_bytes()
         if connection.state is ConnectionState.AUTHENTICATING:

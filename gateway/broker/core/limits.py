@@ -173,7 +173,7 @@ class Limits:
         # Quotas of users: see docs/configuration.md.
         self.quotas = Quotas()
 
-    def when_full(self, client_id: str) -> WhenFull:
+    def policy_for(self, client_id: str) -> WhenFull:
         """Return the policy that decides what happens when a client's queue is full."""
         return WhenFull.SLOW if self.when_full_of is None else self.when_full_of(client_id)
 

@@ -47,10 +47,10 @@ class LoginRates:
             del self._buckets[next(iter(self._buckets))]
         return "" if bucket.take(now) else owner.quota.prefix + LOGIN_RATE
 
-    def spent(self, username: str, now: float) -> str:
+    def limit_exceeded_by_login(self, username: str, now: float) -> str:
         """Return the name of the limit that another login of a user would exceed, or "" if none.
 
-        The login is not counted. `take` counts it after the user has been authenticated.
+        This call does not count a login. `take` counts it after the user has been authenticated.
         """
         bucket = self._buckets.get(username)
         if bucket is None or bucket.has_token(now):

@@ -2,8 +2,9 @@
 
 
 def text_bytes_of(text: str) -> int:
-    """Return the maximum memory size of a string's characters in bytes.
+    """Return the maximum memory that a string's characters take, in bytes.
 
-    A single character beyond U+FFFF makes every character take four bytes.
+    An ASCII character takes one byte. If the string contains any other character, each of its
+    characters takes up to four bytes.
     """
     return len(text) if text.isascii() else 4 * len(text)

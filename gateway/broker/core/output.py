@@ -89,8 +89,8 @@ class Output:
     def release_batch(self, connection: Connection, is_fact: bool) -> int:
         """Return the number of the batch that must be durable before `send` sends a packet.
 
-        If the packet must wait, this is the current batch. Otherwise it is the last committed
-        batch. `is_fact` is the value that will be passed to `send`.
+        This is the current batch if the packet must wait for it, otherwise the last committed
+        batch. `is_fact` has the same meaning as in `send`.
         """
         if is_fact or connection.withheld_batch > self.committed_batch:
             return self.recorder.batch_number
@@ -99,9 +99,9 @@ class Output:
     def qos0_release_batch(self, connection: Connection, withheld: bool) -> int:
         """Return the number of the batch that must be durable before a QoS 0 packet is sent.
 
-        If `withheld` is True, this is the current batch. Otherwise it is the last committed batch.
-        While CONNACK waits for a commit, the order of later packets is not known. In this case,
-        return NO_ALIAS for a packet that is not withheld, to prevent the use of a topic alias.
+        If `withheld` is True, this is the current batch. Otherwise it is the last committed batch,
+        unless CONNACK still waits for a commit. Until then, the order of later packets is not
+        known, so return NO_ALIAS to prevent the use of a topic alias.
         """
         if withheld:
             return self.recorder.batch_number

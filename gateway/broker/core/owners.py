@@ -118,8 +118,8 @@ class Owners:
 
     # -- retained messages, and those held to be retained
 
-    def took_place(self, message: Message) -> None:
-        """Count a retained message, or a QoS 2 message that will be retained after PUBREL."""
+    def count_retained(self, message: Message) -> None:
+        """Add a message that is retained now, or will be after PUBREL, to its owner's counters."""
         owner = message.owner
         if owner is not None:
             # If the user had nothing left in the meantime, there may be a new object by now.
@@ -128,8 +128,8 @@ class Owners:
             owner.retained += 1
             owner.retained_bytes += message.retained_bytes()
 
-    def gave_place_up(self, message: Message) -> None:
-        """Subtract the counts of a message that was counted by `took_place`."""
+    def uncount_retained(self, message: Message) -> None:
+        """Subtract a message that `count_retained` has counted from its owner's counters."""
         owner = message.owner
         if owner is not None:
             owner.retained -= 1

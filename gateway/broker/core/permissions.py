@@ -87,7 +87,7 @@ class Client:
 class AccessRules:
     """Base class of access rules. This class itself allows everything.
 
-    Callers may cache the results, because the results change only when the rules are replaced.
+    The methods return the same results until the rules are replaced, so callers may cache them.
     """
 
     def may_connect(self, client: Client) -> bool:
@@ -95,7 +95,7 @@ class AccessRules:
         return True
 
     def may_publish(self, client: Client, topic: str, qos: int, retain: bool) -> bool:
-        """Return True if a client may publish to a topic, with a PUBLISH or as its will."""
+        """Return True if a client may publish to a topic, with PUBLISH or through its will."""
         return True
 
     def may_subscribe(self, client: Client, topic_filter: str, qos: int) -> bool:
@@ -103,7 +103,7 @@ class AccessRules:
         return True
 
     def shares_group(self, client: Client, topic_filter: str, qos: int) -> bool:
-        """Return True if different users may be members of the same group `$share/NAME/FILTER`."""
+        """Return True if a client may be in a shared subscription's group with other users."""
         return True
 
     def may_receive(self, client: Client, topic: str) -> bool:
@@ -112,7 +112,7 @@ class AccessRules:
 
 
 class Permissions:
-    """Checks of what a client may do: connect, publish, subscribe and receive.
+    """Permission checks for connecting, publishing, subscribing and receiving.
 
     If `restricted` is False, everything is allowed, and callers can skip the checks.
     """
@@ -138,7 +138,7 @@ class Permissions:
         self._answers_bytes = 0
 
     def authenticate(self, authenticates: bool) -> None:
-        """Set whether user names are authenticated from now on."""
+        """Set whether user names are authenticated. If they are not, access rules ignore them."""
         self._authenticates = authenticates
         self._forget_all()
 
@@ -149,14 +149,15 @@ class Permissions:
         self._update()
 
     def forbid(self, removed_users: frozenset[str]) -> None:
-        """Deny everything to the users in `removed_users` from now on, and to no other users."""
+        """Replace the set of removed users, to whom everything is denied."""
         self.removed_users = removed_users
         self._update()
 
     def note_revoked(self, has_revoked: bool) -> None:
         """Record whether any session has a revoked certificate.
 
-        If so, `restricted` becomes True, so that callers do not skip the access checks.
+        As long as there is such a session, `restricted` is True, so callers do not skip the access
+        checks.
         """
         self._has_revoked = has_revoked
         self._update()

@@ -19,7 +19,7 @@ _TOPIC_CHARACTERS_MAX: Final = 200
 
 
 class StepClock:
-    """A clock that counts steps of ten minutes. The first call of `steps_ended` starts it."""
+    """A clock that counts steps of ten minutes, from the first call of `steps_ended` on."""
 
     def __init__(self) -> None:
         self._ends_at: float | None = None

@@ -29,25 +29,25 @@ class RetainedTotals:
         """Add a newly retained message to the totals."""
         self.memory_bytes += message.retained_bytes()
         self.size_bytes += message.size_bytes()
-        self._owners.took_place(message)
+        self._owners.count_retained(message)
 
     def remove(self, message: Message) -> None:
         """Subtract a message from the totals, because it is no longer retained."""
         self.memory_bytes -= message.retained_bytes()
         self.size_bytes -= message.size_bytes()
-        self._owners.gave_place_up(message)
+        self._owners.uncount_retained(message)
 
     def held(self, message: Message) -> None:
         """Count a held message if a place among the retained messages is reserved for it."""
         if message.has_place:
-            self._owners.took_place(message)
+            self._owners.count_retained(message)
             self.places += 1
             self.places_bytes += place_bytes_of(message)
 
     def released(self, message: Message) -> None:
         """Free the place, if any, that was reserved for a message that is no longer held."""
         if message.has_place:
-            self._owners.gave_place_up(message)
+            self._owners.uncount_retained(message)
             self.places -= 1
             self.places_bytes -= place_bytes_of(message)
 

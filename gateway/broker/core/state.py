@@ -1,8 +1,9 @@
 """The broker's state, and the effect of each fact on it. A fact is a recorded change of the state.
 
 Each method is named after the fact that it applies (`records.layout`). The running core and
-recovery call the same methods, so a restart rebuilds the same state. Apart from its will, a clean
-session has no entries in `changes`. Its state is discarded when its connection ends.
+recovery call the same methods, so a restart rebuilds the same state. `State.changes` contains what
+the next checkpoint writes to disk. A clean session is discarded when its connection ends, so only
+its will is written.
 """
 
 from gateway.broker.core.changes import Changes
@@ -134,7 +135,7 @@ class State:
             self.changes.subscriptions[session.number, subscription.topic_filter] = subscription
 
     def unsubscribed(self, session: Session, topic_filter: str) -> None:
-        """Remove a subscription from all data structures."""
+        """Remove a subscription from its session, its user's counters and the topic tree."""
         subscription = session.subscriptions.pop(topic_filter, None)
         if subscription is not None:
             session.keys.pop(subscription.key, None)
@@ -282,7 +283,7 @@ class State:
         return self.retained_totals.memory_bytes + self.tree.topics.size_bytes
 
     def will_set(self, session: Session, will: Will) -> None:
-        """Set the will of a session. The will of a clean session is stored on disk too."""
+        """Set the will of a session. It is stored on disk even if the session is clean."""
         if session.will is not None:
             self.wills_bytes -= session.will.memory_bytes()
         session.will = will

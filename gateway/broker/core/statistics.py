@@ -83,7 +83,7 @@ class Statistics:
         self.recently_dropped = RecentCounts()
 
     def note(self, sentence: str, client_id: str = "") -> None:
-        """Store a notice for the log: what was dropped or refused, for which client, and why."""
+        """Store a sentence for the log, for example that a message was dropped, and why."""
         if len(self.notices) < NOTICES_MAX:
             self.notices.append((sentence, client_id))
         else:
@@ -103,8 +103,8 @@ class Statistics:
     def taken_over(self, client_id: str, displaced: str, newcomer: str, now: float) -> None:
         """Record that a new connection has displaced an older one with the same client identifier.
 
-        `displaced` and `newcomer` are the addresses of the older and the new connection. If several
-        devices appear to share the identifier, the takeovers are counted as errors.
+        `displaced` and `newcomer` are the addresses of the older and the new connection. Takeovers
+        are counted as errors only if several devices seem to share the identifier.
         """
         count = self.takeovers.note(client_id, displaced, newcomer, now)
         if count:

@@ -65,9 +65,9 @@ class Shared:
     def note(self, displaced: str, newcomer: str, now: float) -> int:
         """Record a takeover, with the addresses of the displaced and the new connection.
 
-        Return the number of takeovers to add to the statistics. The number is 0 until several
-        devices appear to share the identifier. The first nonzero number includes recent takeovers
-        that have not been counted yet.
+        Return the number of takeovers to add to the statistics. It is 0 as long as a single device
+        may have caused the takeovers. When it becomes clear that several devices share the
+        identifier, the number includes the earlier takeovers that were not counted.
         """
         if not self.is_found and now - self.began_at > WINDOW_SECONDS:
             self.began_at, self.returns, self.pending, self.hosts = now, 0, 0, {}
@@ -108,8 +108,8 @@ class Takeovers:
     def note(self, client_id: str, displaced: str, newcomer: str, now: float) -> int:
         """Record a takeover, with the addresses of the displaced and the new connection.
 
-        Return the number of takeovers to add to the statistics, or 0 if no devices appear to share
-        the identifier.
+        Return the number of takeovers to add to the statistics. It is 0 as long as a single device
+        may have caused the takeovers.
         """
         shared = self._clients.get(client_id)
         if shared is None:

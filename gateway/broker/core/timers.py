@@ -75,8 +75,8 @@ class Timers:
     def take_due(self, now: float, order_max: int) -> Timer | None:
         """Remove and return the timer that is due first, or return None if no timer is due.
 
-        Return None too if the `order` of this timer is above `order_max`. Timers that are added
-        later have a higher `order`.
+        Also return None if this timer's `order` is above `order_max`. The `order` of a timer is
+        higher than that of all timers added before, so this excludes recently added timers.
         """
         if not self.heap:
             return None

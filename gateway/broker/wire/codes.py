@@ -1,4 +1,4 @@
-"""The reason codes of MQTT 5.0 as constants. [MQTT5-2.4] table 2-6
+"""The reason codes of MQTT 5.0 as constants, from table 2-6 in [MQTT5-2.4].
 
 They are plain integers instead of an enumeration, because they are compared with received bytes
 (decision 140).

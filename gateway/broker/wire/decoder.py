@@ -65,7 +65,7 @@ class Decoder:
         self._partial_size_bytes = 0
 
     def feed(self, data: bytes) -> list[Packet]:
-        """Decode received bytes, and return the complete packets. Set `error` at a mistake."""
+        """Decode bytes, and return the complete packets. Set `error` if a packet is invalid."""
         packets: list[Packet] = []
         if self.error is not None:
             return packets
@@ -109,7 +109,7 @@ class Decoder:
                 if start < 0:
                     break
             stop = start + remaining
-            if stop - position > self._packet_bytes_max and self._waits(first, stop - position):
+            if stop - position > self._packet_bytes_max and self._no_level(first, stop - position):
                 break
             if stop > end:
                 break
@@ -165,9 +165,9 @@ class Decoder:
     ) -> None:
         """Decode a packet whose remaining length is encoded in more bytes than necessary.
 
-        MQTT 3 allows this encoding. However, the bytes of a PUBLISH might be forwarded unchanged,
-        and in that case must have the shortest header. So the header is shortened before the packet
-        is decoded.
+        MQTT 3 allows this encoding. However, a PUBLISH may later be forwarded unchanged, and a
+        forwarded packet must have the shortest header. Therefore, the header is shortened before
+        decoding.
         """
         header = BYTE[data[position]] + variable_byte_integer(stop - start)
         self._read_packets(header + data[start:stop], 0, packets)
@@ -199,11 +199,11 @@ class Decoder:
         if start < 0:
             return 0
         size_bytes = start - position + remaining
-        if size_bytes > self._packet_bytes_max and self._waits(data[position], size_bytes):
+        if size_bytes > self._packet_bytes_max and self._no_level(data[position], size_bytes):
             return 0
         return size_bytes
 
-    def _waits(self, first: int, size_bytes: int) -> bool:
+    def _no_level(self, first: int, size_bytes: int) -> bool:
         """Return True if an oversized packet is a CONNECT whose protocol level has not arrived yet.
 
         The error response depends on the level, so the decoder waits for it. Raises Malformed for
@@ -214,7 +214,10 @@ class Decoder:
         raise self._too_large(first, size_bytes)
 
     def _complete_partial(self, data: bytes, packets: list[Packet]) -> int:
-        """Add bytes from `data` to the incomplete packet. Return the number of bytes used."""
+        """Add bytes from `data` to the incomplete packet. If it is then complete, decode it.
+
+        Return the number of bytes used.
+        """
         taken = 0
         while self._partial_size_bytes == 0:
             if taken == len(data):

@@ -69,8 +69,8 @@ REASONS: Final = (
 class Malformed(Exception):
     """Error raised if a peer's bytes violate the standard.
 
-    If a CONNECT is invalid, `protocol_level` is the level in the CONNECT, because the response
-    depends on the level. If the level is unknown or another packet is invalid, it is 0.
+    `protocol_level` is the level in an invalid CONNECT, because the response depends on it. It is 0
+    if the level is unknown, or if another packet is invalid.
     """
 
     def __init__(

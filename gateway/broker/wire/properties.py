@@ -71,7 +71,7 @@ class Properties:  # noqa: PLW1641 - mutable, so not to be hashed
         self.user_properties: list[tuple[str, str]] = []
 
     def fields(self) -> list[tuple[str, object]]:
-        """Return the names and values of all properties, even absent ones, sorted by identifier."""
+        """Return names and values of all properties, including absent ones, in identifier order."""
         return [
             ("payload_format_indicator", self.payload_format_indicator),
             ("message_expiry_interval_seconds", self.message_expiry_interval_seconds),

@@ -9,7 +9,7 @@ from gateway.broker.wire.writing import BYTE, binary_field, string_field, variab
 
 
 def encode_properties(properties: Properties | None) -> bytes:
-    """Encode properties, preceded by their total length. `properties` is None if none exist."""
+    """Encode properties, preceded by their total length. None means that there are none."""
     if properties is None:
         # [MQTT5-2.2.2-1]
         return b"\x00"

@@ -36,7 +36,7 @@ def decode_publish(  # noqa: PLR0917 - hot: keywords cost
     from_client: bool,
     allows_control_characters: bool,
 ) -> Publish:
-    """Decode the PUBLISH in data[position:stop]. The field with its topic begins at `start`."""
+    """Decode the PUBLISH in data[position:stop]. Its topic name field begins at `start`."""
     first = data[position]
     qos = first >> 1 & 3
     if qos == 3 or (qos == 0 and first & 0x08):

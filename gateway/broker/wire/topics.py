@@ -63,7 +63,7 @@ def validate_topic_filter(topic_filter: str) -> str | None:
 
 
 def is_shared_filter(topic_filter: str) -> bool:
-    """Return True if the filter begins with `$share/`, as all shared filters do in MQTT 5.0."""
+    """Return True if a filter begins with `$share/`, the prefix of shared filters in MQTT 5.0."""
     return topic_filter.startswith("$share/")
 
 

@@ -1,7 +1,7 @@
 """Encoders for the fields of a packet.
 
-The caller must observe the standard's maximum sizes. A value that does not fit into its field is a
-bug in the caller, and causes an assertion to fail.
+The caller must not pass values that exceed the standard's maximum sizes. A value that does not fit
+into its field is a bug in the caller, and causes an assertion to fail.
 """
 
 from typing import Final
@@ -15,7 +15,7 @@ BYTE: Final = [bytes([value]) for value in range(256)]
 def variable_byte_integer(value: int) -> bytes:
     """Encode an integer in one to four bytes with seven bits each, least significant first.
 
-    [MQTT-2.2.3]
+    This encoding is defined in [MQTT-2.2.3].
     """
     if value < 128:
         return BYTE[value]

@@ -124,4 +124,4 @@ def test_users_that_are_remembered_are_bounded_and_the_oldest_goes(
         spend(name)
     assert rates.take(Owner("a", quota), 0.0) == "user_login_rate"
     spend("c")
-    assert [bool(rates.spent(name, 0.0)) for name in "abc"] == [True, False, True]
+    assert [bool(rates.limit_exceeded_by_login(name, 0.0)) for name in "abc"] == [True, False, True]

@@ -66,7 +66,7 @@ def test_every_limit_of_the_core_is_set_but_the_room_on_the_disk() -> None:
 def test_the_first_table_that_fits_a_client_states_what_its_queue_does() -> None:
     limits = Limits()
     apply_limits(limits, configured())
-    assert limits.when_full("archive-1") is WhenFull.SLOW
+    assert limits.policy_for("archive-1") is WhenFull.SLOW
     assert not limits.queues_refuse
     tables = [
         {"client": "archive-*", "when_full": "refuse"},
@@ -74,12 +74,12 @@ def test_the_first_table_that_fits_a_client_states_what_its_queue_does() -> None
         {"client": "archive-1", "when_full": "drop_newest"},
     ]
     apply_limits(limits, configured(queues=tables))
-    assert limits.when_full("archive-1") is WhenFull.REFUSE
-    assert limits.when_full("display-1") is WhenFull.DROP_OLDEST
-    assert limits.when_full("display-2") is WhenFull.SLOW
+    assert limits.policy_for("archive-1") is WhenFull.REFUSE
+    assert limits.policy_for("display-1") is WhenFull.DROP_OLDEST
+    assert limits.policy_for("display-2") is WhenFull.SLOW
     assert limits.queues_refuse
     apply_limits(limits, configured())
-    assert limits.when_full("archive-1") is WhenFull.SLOW
+    assert limits.policy_for("archive-1") is WhenFull.SLOW
 
 
 def test_queues_in_memory_have_a_share_of_it_unless_they_are_configured() -> None:

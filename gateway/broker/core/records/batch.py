@@ -41,17 +41,17 @@ class Batch:
         """Return the size in bytes of the blob that `seal` would return."""
         return layout.BLOB_HEADER.size + len(self.names) + self.pending_bytes() + layout.CRC.size
 
-    def take_part(self, wall_ms: int, clock: ClockQuality) -> bytes:
+    def take_part(self, wall_ms: int, clock_quality: ClockQuality) -> bytes:
         """Return the records added since the last call, encoded as a blob.
 
-        The batch stays open, so it can be stored in several blobs. Each of them contains the number
-        of the batch. The sequence numbers continue from one blob to the next. A session's client
-        identifier is only in the first blob that contains a record of the session.
+        The batch stays open, so it can be stored in several blobs. All of them contain the number
+        of the batch, and their sequence numbers are consecutive. A session's client identifier is
+        only in the first blob that contains a record of the session.
         """
         records = self.records.getvalue()
         blob = self._blob(
             wall_ms,
-            clock,
+            clock_quality,
             self.next_sequence + self.parts_count,
             self.record_count - self.parts_count,
             bytes(self.names[self.parts_names_bytes :]),
@@ -65,10 +65,10 @@ class Batch:
         self.lazy = False
         return blob
 
-    def seal(self, wall_ms: int, clock: ClockQuality) -> bytes | None:
+    def seal(self, wall_ms: int, clock_quality: ClockQuality) -> bytes | None:
         """End the batch and return its records as one blob, or None if the batch has no records.
 
-        `wall_ms` is the wall time in milliseconds since 1970. `clock` states its reliability.
+        `wall_ms` is the time in milliseconds since 1970, and `clock_quality` is its reliability.
         """
         if not self.record_count:
             self.batch_number += 1
@@ -76,9 +76,14 @@ class Batch:
         self.parts.append(self.records.getvalue())
         records = self.parts[0] if len(self.parts) == 1 else b"".join(self.parts)
         blob = self._blob(
-            wall_ms, clock, self.next_sequence, self.record_count, bytes(self.names), records
+            wall_ms,
+            clock_quality,
+            self.next_sequence,
+            self.record_count,
+            bytes(self.names),
+            records,
         )
-        self.time.sealed(self.time.time_ms, wall_ms, clock)
+        self.time.sealed(self.time.time_ms, wall_ms, clock_quality)
         self.next_sequence += self.record_count
         self.record_count = 0
         self.records = BytesWriter()
@@ -94,7 +99,7 @@ class Batch:
     def _blob(
         self,
         wall_ms: int,
-        clock: ClockQuality,
+        clock_quality: ClockQuality,
         first_sequence: int,
         record_count: int,
         names: bytes,
@@ -104,7 +109,7 @@ class Batch:
             layout.BLOB_MAGIC,
             self.store,
             self.boot,
-            clock,
+            clock_quality,
             wall_ms,
             self.batch_number,
             first_sequence,
@@ -115,10 +120,10 @@ class Batch:
         )
         return packed(header, names, records)
 
-    def _name(self, session: Session) -> int:
-        """Count a new record of `session`, and return the session's number to put in the record.
+    def _begin_record(self, session: Session) -> int:
+        """Count a record of `session` that is about to be written, and return the session's number.
 
-        Also add the session's client identifier to the batch if the batch does not contain it yet.
+        The session's client identifier is added to the batch if the batch does not contain it yet.
         """
         self.record_count += 1
         if session.named_in_batch != self.batch_number:

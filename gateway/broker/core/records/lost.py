@@ -60,7 +60,7 @@ class LostSession:
         self.started_to = max(self.started_to, position + 1)
 
     def exchange(self, record: Exchange) -> None:
-        """Update the counts from a record of a QoS 1 or 2 exchange."""
+        """Update the sets of deliveries in flight and held messages from a QoS 1 or 2 record."""
         if record.kind is RecordKind.DELIVERY_COMPLETED:
             self.in_flight.discard(record.packet_id)
             self.completed.add(record.packet_id)
@@ -70,7 +70,10 @@ class LostSession:
 
 @mypyc_attr(acyclic=True)
 class LostMessages:
-    """Messages lost through damage to the journal, by session. Empty if nothing is damaged."""
+    """Messages that were lost through damage to the journal, counted by session.
+
+    `sessions` and `skipped` are empty if the journal is undamaged.
+    """
 
     def __init__(self) -> None:
         self.sessions: dict[int, LostSession] = {}
@@ -79,9 +82,10 @@ class LostMessages:
         """Number of queue positions without a record, by session number."""
 
     def note(self, record: Record, client_id: str) -> None:
-        """Update the message counts of a lost session from one of its records.
+        """Update the message counts of a session that is not in the state, from one of its records.
 
-        The caller passes only records of sessions whose state is missing.
+        `client_id` is the session's client identifier. There is no entry for a session that is
+        opened or ended, because nothing of it is lost.
         """
         number = record.session
         if isinstance(record, (Connected, Ended)):

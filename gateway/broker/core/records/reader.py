@@ -190,9 +190,9 @@ class _Reader:
         )
 
     def _key(self, flags: int) -> int:
-        """Read the subscription key that follows a delivery's record. Return 0 if there is none.
+        """Read the subscription key at the end of a delivery's record. Return 0 if there is none.
 
-        The delivery's `flags` state whether there is a key.
+        `flags` are the delivery's flags, which state whether there is a key.
         """
         if not flags & SINGLE_SUBSCRIPTION:
             return 0

@@ -20,7 +20,7 @@ from gateway.broker.core.records.kinds import (
 
 @mypyc_attr(acyclic=True)
 class Record:
-    """Base class of all records. An instance of this class itself is a BROKER_STOPPED record."""
+    """Base class of all records. A BROKER_STOPPED record is an instance of this class itself."""
 
     def __init__(self, kind: RecordKind, session: int = 0) -> None:
         self.kind = kind
@@ -209,7 +209,7 @@ class WillSet(Record):
 
 @mypyc_attr(acyclic=True)
 class ExpiryChanged(Record):
-    """An EXPIRY_CHANGED record: a new session expiry interval."""
+    """An EXPIRY_CHANGED record, which contains a session's new expiry interval."""
 
     def __init__(self, session: int, expiry_seconds: int) -> None:
         super().__init__(RecordKind.EXPIRY_CHANGED, session)
@@ -218,7 +218,7 @@ class ExpiryChanged(Record):
 
 @mypyc_attr(acyclic=True)
 class Owned(Record):
-    """A SESSION_OWNED record: the user to whom a session belongs."""
+    """A SESSION_OWNED record, which states to which user a session belongs."""
 
     def __init__(self, session: int, username: str) -> None:
         super().__init__(RecordKind.SESSION_OWNED, session)
@@ -227,7 +227,7 @@ class Owned(Record):
 
 @mypyc_attr(acyclic=True)
 class Observed(Record):
-    """An OBSERVED record: an event that does not change the state."""
+    """An OBSERVED record, which describes an event that does not change the state."""
 
     def __init__(self, session: int, event: Observation, subject: str, detail: str) -> None:
         super().__init__(RecordKind.OBSERVED, session)

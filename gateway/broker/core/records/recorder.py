@@ -36,51 +36,53 @@ class Recorder(Batch):
     # -- sessions
 
     def session_opened(self, session: Session, connection: Connection) -> None:
-        self._name(session)
+        self._begin_record(session)
         writer.write_connected(self.records, RecordKind.SESSION_OPENED, session, connection)
         self.state.session_opened(session)
 
     def session_resumed(self, session: Session, connection: Connection) -> None:
-        self._name(session)
+        self._begin_record(session)
         writer.write_connected(self.records, RecordKind.SESSION_RESUMED, session, connection)
         self.state.session_resumed(session)
 
     def session_closed(self, session: Session, reason: CloseReason, time_ms: int) -> None:
-        number = self._name(session)
+        number = self._begin_record(session)
         writer.write_ended(self.records, RecordKind.SESSION_CLOSED, number, reason)
         self.lazy = True
         self.state.session_closed(session, time_ms)
 
     def session_ended(self, session: Session, reason: EndReason) -> None:
-        number = self._name(session)
+        number = self._begin_record(session)
         writer.write_ended(self.records, RecordKind.SESSION_ENDED, number, reason)
         self.lazy = True
         self.state.session_ended(session)
 
     def expiry_changed(self, session: Session, expiry_seconds: int) -> None:
-        writer.write_expiry(self.records, self._name(session), expiry_seconds)
+        writer.write_expiry(self.records, self._begin_record(session), expiry_seconds)
         self.state.expiry_changed(session, expiry_seconds)
 
     def session_owned(self, session: Session, username: str) -> None:
         if session.persistent:
-            writer.write_owned(self.records, self._name(session), username)
+            writer.write_owned(self.records, self._begin_record(session), username)
         self.state.session_owned(session, username)
 
     # -- subscriptions
 
     def subscribed(self, session: Session, subscription: Subscription) -> None:
-        writer.write_subscribed(self.records, self._name(session), subscription)
+        writer.write_subscribed(self.records, self._begin_record(session), subscription)
         self.state.subscribed(session, subscription)
 
     def unsubscribed(self, session: Session, topic_filter: str) -> None:
-        writer.write_unsubscribed(self.records, self._name(session), topic_filter)
+        writer.write_unsubscribed(self.records, self._begin_record(session), topic_filter)
         self.state.unsubscribed(session, topic_filter)
 
     # -- receiving
 
     def message_held(self, held: Held) -> None:
         if held.session.persistent:
-            writer.write_held(self.records, self._name(held.session), held.packet_id, held.message)
+            writer.write_held(
+                self.records, self._begin_record(held.session), held.packet_id, held.message
+            )
         self.state.message_held(held)
 
     def duplicate_suppressed(self, held: Held) -> None:
@@ -88,7 +90,7 @@ class Recorder(Batch):
 
     def message_released(self, held: Held, matched: int) -> None:
         if held.session.persistent:
-            number = self._name(held.session)
+            number = self._begin_record(held.session)
             writer.write_released(
                 self.records, number, held.packet_id, held.message.number, matched
             )
@@ -100,7 +102,7 @@ class Recorder(Batch):
 
     def _inbound(self, kind: RecordKind, held: Held) -> None:
         if held.session.persistent:
-            number = self._name(held.session)
+            number = self._begin_record(held.session)
             writer.write_exchange(self.records, kind, number, held.packet_id, held.message.number)
 
     def message_published(
@@ -111,7 +113,7 @@ class Recorder(Batch):
         Do not call this if `message_held` has recorded the message. Call this before other records
         refer to the message.
         """
-        writer.write_published(self.records, self._name(session), message, origin, matched)
+        writer.write_published(self.records, self._begin_record(session), message, origin, matched)
         if not message.qos:
             self.lazy = True
 
@@ -119,17 +121,19 @@ class Recorder(Batch):
 
     def message_queued(self, delivery: Delivery, size_bytes: int) -> None:
         if delivery.session.persistent:
-            writer.write_queued(self.records, self._name(delivery.session), delivery)
+            writer.write_queued(self.records, self._begin_record(delivery.session), delivery)
         self.state.message_queued(delivery, size_bytes)
 
     def delivery_started(self, delivery: Delivery, packet_id: int) -> None:
         if delivery.session.persistent:
-            writer.write_started(self.records, self._name(delivery.session), delivery, packet_id)
+            writer.write_started(
+                self.records, self._begin_record(delivery.session), delivery, packet_id
+            )
         self.state.delivery_started(delivery, packet_id)
 
     def delivery_resent(self, delivery: Delivery, pubrel: bool) -> None:
         if delivery.session.persistent:
-            number = self._name(delivery.session)
+            number = self._begin_record(delivery.session)
             message = delivery.message_number
             writer.write_resent(self.records, number, delivery.packet_id, message, pubrel)
 
@@ -145,13 +149,13 @@ class Recorder(Batch):
         self.state.delivery_completed(delivery)
 
     def _outbound(self, kind: RecordKind, delivery: Delivery) -> None:
-        number = self._name(delivery.session)
+        number = self._begin_record(delivery.session)
         packet_id, message = delivery.packet_id, delivery.message_number
         writer.write_exchange(self.records, kind, number, packet_id, message)
 
     def delivered_at_qos0(self, delivery: Delivery) -> None:
         if delivery.session.persistent:
-            number = self._name(delivery.session)
+            number = self._begin_record(delivery.session)
             writer.write_delivered_at_qos0(
                 self.records, number, delivery.message_number, delivery.position
             )
@@ -163,13 +167,13 @@ class Recorder(Batch):
         If the message is in the session's queue, use `waiting_dropped` instead.
         """
         if session.persistent:
-            number = self._name(session)
+            number = self._begin_record(session)
             writer.write_dropped(self.records, number, message_number, reason, writer.NO_POSITION)
 
     def waiting_dropped(self, delivery: Delivery, reason: DropReason) -> None:
         """Remove the first delivery from a session's queue, and record that it was dropped."""
         if delivery.session.persistent:
-            number = self._name(delivery.session)
+            number = self._begin_record(delivery.session)
             writer.write_dropped(
                 self.records, number, delivery.message_number, reason, delivery.position
             )
@@ -189,11 +193,11 @@ class Recorder(Batch):
         self.state.retained_cleared(topic)
 
     def will_set(self, session: Session, will: Will) -> None:
-        writer.write_will(self.records, self._name(session), will)
+        writer.write_will(self.records, self._begin_record(session), will)
         self.state.will_set(session, will)
 
     def will_cleared(self, session: Session, reason: WillClearReason) -> None:
-        number = self._name(session)
+        number = self._begin_record(session)
         writer.write_ended(self.records, RecordKind.WILL_CLEARED, number, reason)
         self.lazy = True
         self.state.will_cleared(session)
@@ -206,7 +210,7 @@ class Recorder(Batch):
         """Record an observation: an event that does not change the state."""
         number = 0
         if session is not None:
-            number = self._name(session)
+            number = self._begin_record(session)
         else:
             self.record_count += 1
         writer.write_observed(self.records, number, event, subject, detail)

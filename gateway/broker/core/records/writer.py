@@ -62,7 +62,7 @@ def write_head(records: BytesWriter, kind: RecordKind, session: int) -> None:
 def write_exchange(
     records: BytesWriter, kind: RecordKind, session: int, packet_id: int, message: int
 ) -> None:
-    """Write an EXCHANGE_RECORD, or the same fields at the beginning of a longer record."""
+    """Write the fields of an EXCHANGE_RECORD. Some longer records begin with the same fields."""
     write_head(records, kind, session)
     write_u16(records, packet_id)
     write_u64(records, message)

@@ -44,7 +44,7 @@ from gateway.broker.wire.packets import (
 
 
 def receive(core: Core, connection: Connection, packet: Packet, now: float) -> Violation | None:
-    """Process a packet. Return a violation if the packet is not allowed in this state."""
+    """Process a packet. Return the violation for which the connection must be closed, or None."""
     kind = packet.kind
     session = connection.session
     if session is None or kind == kinds.CONNECT:
@@ -91,7 +91,10 @@ def receive(core: Core, connection: Connection, packet: Packet, now: float) -> V
 def _is_blocked(
     core: Core, session: Session, connection: Connection, packet: Publish, now: float
 ) -> bool:
-    """Refuse, drop or defer a PUBLISH if the disk or a queue is full. Return True if so."""
+    """Refuse, drop or defer a PUBLISH if the disk or a queue is full.
+
+    Return True if the PUBLISH was refused, dropped or deferred.
+    """
     if core.limits.disk_full and full_disk.refused_or_deferred(core, session, connection, packet):
         return True
     return full_queues.refused_or_deferred(core, session, connection, packet, now)
@@ -142,7 +145,7 @@ def _receive_first(
 
 
 def _has_place(core: Core, connection: Connection, now: float) -> bool:
-    """Return True if the limits on connections leave room for a client that has sent CONNECT.
+    """Return True if a client that has sent CONNECT is within the limits on connections.
 
     If necessary, silent connections are closed to make room.
     """
@@ -153,7 +156,7 @@ def _has_place(core: Core, connection: Connection, now: float) -> bool:
 
 
 def connections_above_limit(core: Core, connection: Connection) -> int:
-    """Return how many open connections there are above the total or the listener's limit.
+    """Return the number of open connections beyond the total limit or the listener's limit.
 
     If both limits are exceeded, return the larger number. If neither is exceeded, return zero or a
     negative number.

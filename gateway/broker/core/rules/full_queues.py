@@ -111,7 +111,7 @@ def _blocking_session(
 
 
 def _full_in(core: Core, group: Group, publisher: Session, size_bytes: int) -> Session | None:
-    """Return a member of a shared subscription whose full queue prevents the delivery, or None.
+    """Return a member whose full queue prevents delivery to a shared subscription, or None.
 
     If a member's queue slows its publishers, the message must wait, unless another connected member
     has room. If a member's queue is full and refuses messages, the message is refused, unless

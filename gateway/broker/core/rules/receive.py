@@ -92,7 +92,7 @@ def receive(core: Core, connection: Connection, data: bytes, now: float) -> None
 
 
 def _make_room(core: Core, now: float) -> None:
-    """Close connections until the remaining incomplete packets fit in the memory limit."""
+    """Close connections until the incomplete packets of all others fit in the memory limit."""
     while True:
         largest = core.incoming.connection_to_close(core.limits.max_packet_size_bytes)
         if largest is None:
@@ -183,8 +183,8 @@ def _refuse_malformed(core: Core, connection: Connection, malformed: Malformed, 
 def end_for(core: Core, connection: Connection, violation: Violation, now: float) -> None:
     """Close a connection because its client has violated the protocol or a limit.
 
-    The client's will is published, because the client has not sent DISCONNECT. Sources:
-    [MQTT-4.8.0-1], [MQTT5-4.13.1-1].
+    Closing is required by [MQTT-4.8.0-1] and [MQTT5-4.13.1-1]. The client's will is published,
+    because the client has not sent DISCONNECT.
     """
     if not connection.is_open:
         return

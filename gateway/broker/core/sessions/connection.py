@@ -136,9 +136,9 @@ class Connection:
         return self.state is not ConnectionState.CLOSED
 
     def set_address_share(self, address_share: Share, now: float) -> None:
-        """Count the connection towards the limits of its address from now on.
+        """Apply the limits that are shared by all clients at the connection's address.
 
-        `address_share` contains the limits of the address.
+        `address_share` contains these limits.
         """
         self.address_share = address_share
         self.meters += address_share.meters(now)

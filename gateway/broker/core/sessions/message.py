@@ -112,19 +112,19 @@ class Message:
         return retained_bytes_of(self.topic, self.size_bytes())
 
     def username(self) -> str | None:
-        """Return the name of the user whose quota counts the message, or None if unknown."""
+        """Return the name of the user who owns the message, or None if it is unknown."""
         return None if self.owner is None else self.owner.username
 
     def retained_by(self) -> "tuple[int, str | None, str | None]":
         """Return the columns of a retained message's row: message number, owner and publisher.
 
-        The owner is the user whose quota counts the message.
+        The owner is the user against whose quota the message counts.
         """
         return self.number, self.username(), None if self.source is None else self.source.text()
 
 
 class Will:
-    """A will message, stored until its connection ends (3.1.1 section 3.1.2.5)."""
+    """A will message, stored until it is published or discarded (3.1.1 section 3.1.2.5)."""
 
     def __init__(
         self,

@@ -43,7 +43,8 @@ class Meter:
     ) -> None:
         """Set the rates per second. A rate of 0 means unlimited.
 
-        A limit's name, as shown to operators, begins with `prefix` and ends with `suffix`.
+        The keyword arguments `prefix` and `suffix` are the beginning and the end of each limit's
+        name, as shown to operators.
         """
         self.packet_rate = packet_rate
         self.byte_rate = byte_rate
@@ -93,9 +94,9 @@ class Meter:
         self.limit = self._prefix + (JOURNAL_BYTES if is_journal else self._rate) + self._suffix
 
     def wants_line(self, now: float) -> bool:
-        """Return True if it is time to log another line about this meter.
+        """Return True if another log line about this meter is due.
 
-        The caller must then log the line, because the method records `now` as the time of logging.
+        The caller must then log the line, because this call records that it was logged at `now`.
         """
         if now < self._next_line_at:
             return False
@@ -103,7 +104,7 @@ class Meter:
         return True
 
     def is_full(self, now: float) -> bool:
-        """Return True if earlier usage no longer counts, so the meter can be discarded."""
+        """Return True if past usage no longer restricts clients, so the meter can be discarded."""
         buckets = (self._packets, self._bytes, self._journal)
         return all(bucket is None or bucket.is_full(now) for bucket in buckets)
 

@@ -45,5 +45,5 @@ class Owner:
         self.queued_bytes_max = quota.queued_bytes
 
     def name_of(self, limit: str) -> str:
-        """Return the full name of a limit in the quota, as used in counters and in the log."""
+        """Return a limit's name with the quota's prefix, as used in counters and in the log."""
         return self.quota.prefix + limit

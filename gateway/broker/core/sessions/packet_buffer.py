@@ -10,7 +10,7 @@ many subscribers is in memory only once."""
 
 
 class PacketBuffer:
-    """A queue of packets. `take` removes all packets. Short packets are concatenated."""
+    """A queue of encoded packets, which `take` empties. Short packets are concatenated."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []

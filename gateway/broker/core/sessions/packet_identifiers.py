@@ -59,7 +59,7 @@ class PacketIdentifiers(Generic[E]):
         return None if self._collisions is None else self._collisions.get(packet_id)
 
     def values(self) -> list[E]:
-        """Return all exchanges, in order."""
+        """Return all exchanges, in the order in which they were added or moved to the end."""
         exchanges = [exchange for exchange in self._slots if exchange is not None]
         if self._collisions is not None:
             exchanges.extend(self._collisions.values())
@@ -88,7 +88,7 @@ class PacketIdentifiers(Generic[E]):
         exchange.order = self._last_order
 
     def remove(self, packet_id: int) -> bool:
-        """Remove the exchange with this packet identifier. Return False if there was none."""
+        """Remove the exchange with this packet identifier. Return True if there was one."""
         exchange = self._slots[packet_id & self._mask]
         if exchange is not None and exchange.packet_id == packet_id:
             self._slots[packet_id & self._mask] = None

@@ -24,7 +24,7 @@ NO_GROUPS: Final[frozenset[str]] = frozenset()
 
 
 class Pace:
-    """Measurement of how fast a client empties its queue while the queue slows publishers."""
+    """Measurement of the speed at which a client empties its queue while publishers wait."""
 
     def __init__(self) -> None:
         self.since = NO_TIMER
@@ -33,7 +33,7 @@ class Pace:
         """Queue position of the next message at the last measurement."""
 
     def begin(self, now: float, position: int) -> None:
-        """Start a measurement at `now`, with the queue position of the next message to send."""
+        """Start a measurement at `now`. `position` is the queue position of the next message."""
         self.since = now
         self.position = position
 
@@ -158,7 +158,7 @@ class Session:
         self.delivered_messages = 0
 
     def set_shares(self, shares: tuple[Share, ...]) -> None:
-        """Count the session towards the limits `shares` instead of the previous limits."""
+        """Count the session against the limits in `shares` instead of the previous ones."""
         for share in self.shares:
             share.sessions -= 1
         self.shares = shares
@@ -228,7 +228,7 @@ class Session:
             owner.queued_bytes += size_bytes
 
     def front(self) -> Delivery | None:
-        """Return the first delivery in the queue, or None if it is not in memory."""
+        """Return the first delivery, or None if it is only on disk or the queue is empty."""
         if not self.waiting and not self.stored_count and self.recent:
             self.waiting, self.recent = self.recent, self.waiting
         return self.waiting[0] if self.waiting else None

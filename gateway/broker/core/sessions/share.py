@@ -27,7 +27,8 @@ class Share:
     ) -> None:
         """Set the maximum number of connections. All rates are unlimited at first.
 
-        A limit's name, as shown to operators, begins with `prefix` and ends with `suffix`.
+        `prefix` and `suffix` are the beginning and the end of each limit's name, as shown to
+        operators.
         """
         self.prefix = prefix
         self.suffix = suffix
@@ -47,14 +48,14 @@ class Share:
         self._logins: TokenBucket | None = None
 
     def name_of(self, limit: str) -> str:
-        """Return the full name of a limit, as used in counters and in the log."""
+        """Return a limit's name with prefix and suffix, as used in counters and in the log."""
         return self.prefix + limit + self.suffix
 
     def meters(self, now: float) -> tuple[Meter, ...]:
         """Return the meters that limit a new connection.
 
-        There is one meter for this connection alone, and one for all connections that share the
-        limits. A meter is left out if its rates are unlimited.
+        One meter applies to this connection alone, and another to all connections that share the
+        limits. A meter is omitted if its rates are unlimited.
         """
         found: tuple[Meter, ...] = ()
         if self.client_packet_rate or self.client_byte_rate:
@@ -77,8 +78,8 @@ class Share:
             )
         return (*found, meter)
 
-    def has_login(self, now: float) -> bool:
-        """Return True if the login rate allows another login. No login is counted."""
+    def has_login_left(self, now: float) -> bool:
+        """Return True if the login rate allows another login. This call does not count a login."""
         logins = self._logins
         return not self.login_rate or logins is None or logins.has_token(now)
 

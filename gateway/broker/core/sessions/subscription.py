@@ -14,7 +14,7 @@ the only one of its level, 930 for the only one of a group."""
 
 
 class Subscription:
-    """A subscription: a topic filter with the options from the SUBSCRIBE."""
+    """A topic filter to which a session has subscribed, with the options from the SUBSCRIBE."""
 
     def __init__(self, topic_filter: str, options: int, identifier: int) -> None:
         self.topic_filter = topic_filter

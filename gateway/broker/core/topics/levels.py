@@ -1,11 +1,11 @@
 """Tree of topic levels, for filters with subscribers or for topics with retained messages.
 
-The tree tracks its memory size. Most levels have a single child, and need no dictionary.
-
 To look up a topic, the tree is searched level by level. At each level, the search follows both the
 name in the topic and `+`. Two levels have the same *pattern* if they are at the same depth and
-their paths have `+` at the same positions. A topic matches at most one level of each pattern.
-Therefore, a limit on the number of patterns also limits the time for a lookup.
+their paths have `+` at the same positions. A topic matches at most one level of each pattern, so a
+limit on the number of patterns also limits the time for a lookup.
+
+The tree tracks its memory size. Most levels have a single child, and need no dictionary.
 """
 
 from typing import Final
@@ -30,7 +30,7 @@ left. A Python dictionary never shrinks by itself."""
 
 
 class Pattern:
-    """The positions of `+` in the path to a level. Levels with equal positions share an object."""
+    """Positions of `+` in the path to a level. Levels with the same positions share one object."""
 
     def __init__(self, above: "Pattern | None", is_single: bool) -> None:
         self.above = above

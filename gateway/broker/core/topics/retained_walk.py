@@ -1,8 +1,9 @@
 """Search for the retained messages that match a filter, in steps of limited length.
 
 The search is divided into steps because a filter can match all retained messages. The tree may
-change between two steps. A level that was removed in the meantime is empty. A message that was
-retained in the meantime may be missed, but the subscriber has also received it as a normal message.
+change between two steps. If a level is removed in the meantime, the search finds nothing there. If
+a message is retained in the meantime, the search may miss it, but the subscriber also receives it
+as a normal message.
 """
 
 from typing import Final

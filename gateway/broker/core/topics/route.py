@@ -158,10 +158,10 @@ class Route:
         return len(self.targets) + len(self.groups)
 
     def matched(self) -> int:
-        """Return the number of sessions and groups that have subscribed to the topic.
+        """Return the number of matching receivers, as recorded with a published message.
 
-        Persistent sessions with QoS 1 or 2 are counted even if the access rules deny them the
-        message. Other sessions that are denied the message are not counted.
+        This is the number of sessions and groups that receive the message, plus the persistent
+        sessions with QoS 1 or 2 to which the access rules deny it.
         """
         return self.count() + len(self.refused_targets)
 

@@ -54,7 +54,7 @@ class TopicTree:
         self.log_topics(logged_filters)
 
     def log_topics(self, logged_filters: list[str]) -> None:
-        """Set the filters of the topics whose messages are always recorded in the session log."""
+        """Set the topic filters whose messages are always recorded in the session log."""
         self.logged = Levels(False)
         marker = Session(0, "", False)
         for topic_filter in logged_filters:
@@ -223,7 +223,7 @@ class TopicTree:
 def _members_to_join(
     node: Node, group_name: str, subscription: Subscription
 ) -> dict[Session, Subscription]:
-    """Return the dictionary to which a session's subscription must be added.
+    """Return the dictionary in which a session's subscription must be stored.
 
     For a shared subscription, the dictionary contains the members of the group `group_name`.
     Otherwise it contains the subscribers of the topic level. A missing dictionary is created.
@@ -266,10 +266,10 @@ def _remove_empty(node: Node, group_name: str) -> None:
 
 
 def _collect(root: Node, levels: list[str], found: list[Node]) -> int:
-    """Find all filters that match a topic (section 4.7), and append their nodes to `found`.
+    """Append the nodes of all filters that match a topic (section 4.7) to `found`.
 
-    `levels` are the topic's levels. Return the number of visited nodes, which determines the
-    cost of the search.
+    `levels` are the topic's levels. Return the number of visited nodes, which determines the cost
+    of the search.
     """
     # [MQTT-4.7.2-1] a leading wildcard does not match a topic that begins with $
     hidden = levels[0].startswith("$")

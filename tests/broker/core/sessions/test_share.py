@@ -58,9 +58,9 @@ def test_logins_beyond_the_rate_of_a_listener_are_refused_until_it_has_caught_up
     share = Share()
     share.login_rate = 1
     for number in range(int(LOGIN_BURST_SECONDS)):
-        assert share.has_login(harness.now)
+        assert share.has_login_left(harness.now)
         assert connect(at(harness, share), f"c{number}", clean=True) == 0
-    assert not share.has_login(harness.now)
+    assert not share.has_login_left(harness.now)
     assert connect(at(harness, share), "more", clean=True) == 0x9F
     assert harness.broker.statistics.errors == {"listener_login_rate": 1}
     assert connect(at(harness, None), "elsewhere") == 0

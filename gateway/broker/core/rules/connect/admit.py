@@ -90,10 +90,11 @@ def _take_over(
 def _refusal_of_access(
     core: Core, connection: Connection, packet: Connect, now: float
 ) -> tuple[int, str]:
-    """Check whether a client is refused by a ban, a login rate or the access rules.
+    """Return the reason code for refusing a client, and the name of the reason.
 
-    A client is also refused if it is not allowed to publish its will. Return the reason code and
-    the name of the reason, or 0 and an empty name if the client is accepted.
+    A client is refused if it is banned, exceeds a login rate, or is not allowed to connect or to
+    publish its will. If the client is accepted, return 0 and an empty name. The login is counted
+    towards the login rates.
     """
     if core.bans.is_banned(packet.client_id, connection.username):
         return BANNED, BANNED_REASON  # of a user authenticated by other means than a password
@@ -122,8 +123,8 @@ def _refusal_of_access(
 def _belongs_to_another(core: Core, session: Session, connection: Connection) -> bool:
     """Return True if a session, including its queued messages, belongs to another user.
 
-    A session without a user belongs to the clients without a user. Therefore, a user who connects
-    with the session's client identifier does not get the session.
+    A session without a user belongs to the clients without a user. A user who connects with the
+    same client identifier does not get it.
     """
     if not core.authenticates or (session.owner_is_unknown and session.connection is None):
         return False
@@ -180,7 +181,7 @@ def _session_of(
         session.connection = connection
         session.opened_since_start = True
         session.is_local = connection.is_local
-        session.when_full = core.limits.when_full(client_id)
+        session.when_full = core.limits.policy_for(client_id)
         core.recorder.session_opened(session, connection)
     if core.authenticates and connection.username not in (None, session.username):
         assert connection.username is not None

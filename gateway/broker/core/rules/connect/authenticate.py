@@ -38,14 +38,13 @@ REFUSAL_REASONS: Final = {
 def check_password(
     core: Core, connection: Connection, packet: Connect, username: str, now: float
 ) -> None:
-    """Request a check of the password in a CONNECT, unless a login rate limit is exceeded.
+    """Request a check of the password in a CONNECT.
 
-    The user and the listener can each have a limit. The client is refused if one of them is
-    exceeded.
+    If the login rate of the user or of the listener is exceeded, refuse the client without a check.
     """
-    limit = core.login_rates.spent(username, now)
+    limit = core.login_rates.limit_exceeded_by_login(username, now)
     share = connection.share
-    if not limit and share is not None and not share.has_login(now):
+    if not limit and share is not None and not share.has_login_left(now):
         limit = share.name_of(LOGIN_RATE)
     if limit:
         # Before the check, which takes tens of milliseconds of CPU.
@@ -107,7 +106,7 @@ def authenticated(
 ) -> Violation | None:
     """Process the authenticator's answer to an `AuthenticationRequest`.
 
-    A refusal can also arrive while the broker waits for the client's next AUTH. Return the
+    If the broker is waiting for the client's next AUTH, only a refusal is processed. Return the
     violation for which the connection must be closed, or None.
     """
     connection.checking = False

@@ -87,11 +87,10 @@ def _authenticate(
 
 
 def _refusal_of_names(core: Core, packet: Connect) -> int:
-    """Check the names in a CONNECT for control characters.
+    """Return the reason code for refusing a client whose names contain control characters.
 
-    These are the will's topic, the client identifier and the user name. If the client's session
-    already exists, only the will's topic is checked. Return the reason code for refusing the
-    client, or 0 if the names are valid.
+    The checked names are the will's topic, the client identifier and the user name. If the client's
+    session already exists, only the will's topic is checked. Return 0 if the names are valid.
     """
     if core.limits.allow_control_characters:
         return 0

@@ -100,10 +100,10 @@ def end(
     now: float,
     violation: Violation | None = None,
 ) -> None:
-    """Close a connection. Publish or schedule its will, and end its session if it is clean.
+    """Close a connection, unless it is already closed.
 
-    Do nothing if the connection is already closed. `violation` is sent to an MQTT 5.0 client as a
-    reason code and a reason string.
+    The client's will is published or scheduled. A session that does not outlive its connection is
+    ended. `violation` is sent to an MQTT 5.0 client as a reason code and a reason string.
     """
     if not connection.is_open:
         return
@@ -215,7 +215,7 @@ def end_session(core: Core, session: Session, reason: EndReason, now: float) -> 
 
 
 def end_is_pending(core: Core, client_id: str) -> bool:
-    """Return True if a client's session has ended, but this is not durable yet.
+    """Return True if the end of a client's session has not been committed yet.
 
     If the power failed now, the session would exist again after the restart.
     """

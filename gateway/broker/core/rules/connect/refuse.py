@@ -47,8 +47,8 @@ def refuse(
 ) -> None:
     """Send CONNACK with an error code, and close the connection [MQTT-3.2.2-5], [MQTT5-3.2.2-7].
 
-    `reason` is counted, and logged with `detail`. If `sends_reason` is True, `detail` is also sent
-    to MQTT 5.0 clients as the reason string.
+    `reason` is the name of the error counter, and is logged together with `detail`. If the keyword
+    argument `sends_reason` is True, `detail` is also sent to MQTT 5.0 clients as the reason string.
     """
     core.statistics.count_error(reason)
     why = f"{reason}: {detail}" if detail else reason

@@ -17,7 +17,7 @@ CONNECT_FORBIDDEN = "its client may not connect any more"
 
 
 def authenticate(core: Core, authenticates: bool, methods: list[str]) -> None:
-    """Set whether user names are authenticated, and the methods of enhanced authentication."""
+    """Turn user name authentication on or off, and set the enhanced authentication methods."""
     core.authenticates = authenticates
     core.methods = methods
     core.permissions.authenticate(authenticates)
@@ -46,8 +46,9 @@ def deny_removed_users(core: Core, users: frozenset[str] | None, removed: frozen
     """Deny everything to removed users that still own sessions or retained messages.
 
     Args:
-        users: all existing users, or None if they are not known.
-        removed: users that are known to have been removed.
+        users: the names of all existing users, or None if unknown. An owner who is not one of them
+            counts as removed.
+        removed: the names of users that have been removed.
     """
     gone: set[str] = set()
     if core.authenticates:

@@ -1,10 +1,10 @@
 """Limits on the number of sessions, in total and for each user.
 
-The limits are checked when a client needs a new session. If users are configured, the clients
-without a user may use only some of the sessions. The rest are reserved for users. When a limit is
-reached, a session that was never used is deleted, because this loses no message. To make room for a
-new clean session, the broker can also delete an empty session from before its last restart, even if
-that session has been used.
+The limits are checked when a client needs a new session. If users are configured, some sessions are
+reserved for them, so clients without a user cannot use all sessions. When a limit is reached, the
+broker deletes a session that was never used, because this loses no message. To make room for a new
+clean session, it can also delete a session that is empty and was opened before the last restart,
+even if this session has been used.
 """
 
 from gateway.broker.core.core import Core
@@ -37,7 +37,7 @@ def refusal_of(
     """Return the reason code for refusing a client, and the name of the exceeded limit.
 
     If the client is accepted, the code is 0. `before` is the client's existing session, or None.
-    `is_clean` is True if a new session would end with its connection.
+    `is_clean` is True if the client's new session would end with its connection.
     """
     owner = owner_of(core, connection)
     quota = owner.quota
@@ -60,11 +60,11 @@ def refusal_of(
 
 
 def _end_unused(core: Core, owner: Owner, now: float, is_clean: bool) -> bool:
-    """End an unused session of this owner to make room. Return False if no session can be ended.
+    """End a session of this owner to make room. Return False if no session can be ended.
 
-    Of the unused sessions, the one whose client disconnected first is ended. If no session is
-    unused, and the new session is clean, the oldest empty session from before the broker's restart
-    is ended instead.
+    The unused session whose client disconnected first is ended. If there is no unused session, and
+    the new session is clean, the oldest empty session from before the broker's restart is ended
+    instead.
     """
     session = next(iter(owner.unused), None)
     if session is None and is_clean:

@@ -42,14 +42,14 @@ def close_oldest(
 ) -> bool:
     """Close the oldest silent connection to make room for another connection.
 
-    If only the limit of the newcomer's listener is exceeded, only a connection of this listener is
-    closed. Return False if no connection may be closed.
+    Return True if a connection was closed, or False if none may be closed. If only the limit of the
+    newcomer's listener is exceeded, only connections of this listener may be closed.
 
     Args:
         newcomer: the connection that needs room, or None if it has not been accepted yet.
         now: the monotonic time in seconds.
-        to_connect: True if the newcomer has sent CONNECT. In this case, a silent connection of any
-            age may be closed.
+        to_connect: True if the newcomer has sent CONNECT. A silent connection may then be closed at
+            any age.
     """
     is_of_listener = (
         newcomer is not None

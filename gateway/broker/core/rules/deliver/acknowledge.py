@@ -1,8 +1,8 @@
 """Acknowledgements from subscribers: PUBACK, PUBREC, PUBCOMP (sections 4.3.2, 4.3.3).
 
 PUBREC is recorded before PUBREL is sent. The completion of a delivery is recorded with the next
-batch. The next queued message can be sent before this batch is durable. Each function returns the
-client's protocol violation, or None.
+batch, but the next queued message can already be sent before this batch is durable. Each function
+for a packet returns the client's protocol violation, or None.
 """
 
 from typing import Final
@@ -40,9 +40,9 @@ def receive_puback(core: Core, session: Session, packet_id: int, now: float) -> 
 
 
 def _forget_unsent(session: Session, delivery: Delivery) -> None:
-    """Remove an acknowledged message from the messages that wait to be resent.
+    """Remove an acknowledged message from the messages that still wait to be resent.
 
-    The client received the message on an earlier connection.
+    A client can acknowledge such a message if it received the message on an earlier connection.
     """
     if session.unsent and delivery in session.unsent:
         session.unsent.remove(delivery)

@@ -1,12 +1,11 @@
 """Backpressure: publishers wait while a subscriber's queue is long (`WhenFull.SLOW`).
 
-A queue becomes *deep* when it reaches half of one of its limits. It is no longer deep when it is
-below 47 % of every limit. While a queue is deep and its client acknowledges messages, QoS 1 and 2
-PUBLISH packets for the queue must wait (`full_queues`). These packets are not acknowledged while
-they wait, so no acknowledged message is dropped. A session does not slow its publishers if its
-client is disconnected, has acknowledged nothing for READING_SECONDS, or would need more than
-DRAIN_SECONDS_MAX to empty its queue. In these cases, the queue fills up, and messages beyond its
-limits are dropped.
+A queue becomes *deep* when it reaches half of one of its limits, and stays deep until it is below
+47 % of every limit. A deep queue slows its publishers: QoS 1 and 2 PUBLISH packets for it must wait
+(`full_queues`). They are not acknowledged while they wait, so no acknowledged message is dropped.
+However, publishers wait only if the subscriber is connected, has acknowledged a message within
+READING_SECONDS, and can empty its queue within DRAIN_SECONDS_MAX. Otherwise, the queue fills up,
+and messages beyond its limits are dropped.
 """
 
 from typing import Final
@@ -32,7 +31,12 @@ NEVER: Final = float("-inf")
 
 
 def queued(core: Core, session: Session) -> None:
-    """Check whether a queue is half or nearly full after a message was added to it."""
+    """Update the state of a queue after a message was added to it.
+
+    When the queue becomes half full, it starts to slow its publishers, if this is its policy and
+    its client is connected. If a queue that does not slow its publishers becomes nearly full, this
+    is logged.
+    """
     if session.is_half_full:
         if not (session.filling_noted or session.slows) and _is_filled(core, session, 80):
             session.filling_noted = True
@@ -58,7 +62,7 @@ def drained(core: Core, session: Session, connection: Connection, now: float) ->
 
 
 def _is_filled(core: Core, session: Session, percent: int) -> bool:
-    """Return True if a queue has reached at least `percent` % of one of its limits."""
+    """Return True if a queue is filled to at least `percent` percent of one of its limits."""
     limits = core.limits
     if 100 * session.queued_count >= percent * limits.max_mqueue_len:
         return session.queued_count > 0
@@ -92,7 +96,7 @@ def _note_filling(core: Core, session: Session) -> None:
 def connected(core: Core, session: Session, now: float) -> None:
     """Check the queue of a client that has reconnected.
 
-    If the queue is deep (half full or more), it does not slow its publishers before the client has
+    If the queue is deep (half full or more), publishers do not wait for it until the client has
     acknowledged a message.
     """
     session.is_half_full = _is_filled(core, session, 50)
@@ -185,8 +189,8 @@ def slows(core: Core, session: Session, publisher: Session) -> bool:
 def accepts_above_limit(session: Session, size_bytes: int, limits: Limits) -> bool:
     """Return True if a full queue that slows its publishers may still accept a message.
 
-    The broker may have accepted the message before the queue became full. Therefore, the queue may
-    exceed its limits, but only up to a fixed maximum.
+    Messages that the broker accepted before the queue became full can still arrive. Therefore, the
+    queue may exceed its limits, but only up to a fixed maximum.
     """
     return (
         session.queued_count < limits.max_mqueue_len + BEFORE_MESSAGES

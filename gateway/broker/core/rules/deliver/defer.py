@@ -29,7 +29,7 @@ slots."""
 def refuse(core: Core, connection: Connection, packet: Publish, reason: str) -> None:
     """Answer a QoS 1 or 2 PUBLISH from an MQTT 5.0 client with 0x97 (quota exceeded).
 
-    The refusal is counted under `reason`.
+    `reason` is the name of the error counter to increase.
     """
     core.statistics.count_error(reason)
     core.statistics.publishes_refused += 1
@@ -65,7 +65,7 @@ def _forget_closed(core: Core) -> None:
 
 
 def take(core: Core, connection: Connection) -> None:
-    """Queue a connection's deferred packets to be processed again, before its other packets."""
+    """Queue a connection's deferred packets to be processed again, before its later packets."""
     core.deferred.pop(connection, None)
     packets = connection.deferred.packets
     if packets and connection.is_open:
@@ -84,8 +84,8 @@ def take_all(core: Core) -> None:
 def retry_all(core: Core, due: float) -> None:
     """Schedule the deferred packets of all connections to be processed again at the time `due`.
 
-    Each attempt begins with a different connection. Otherwise, one connection could use up the
-    free space each time.
+    Each attempt begins with a different connection, so that the same connection does not use up the
+    free space every time.
     """
     for first in core.deferred:
         del core.deferred[first]

@@ -35,8 +35,8 @@ SLOW_READER: Final = "slow_reader"
 def deliver_qos0(core: Core, session: Session, message: Message, flags: int, frame: bytes) -> bytes:
     """Send a message at QoS 0, or queue it for a disconnected client if `mqueue_store_qos0` is set.
 
-    `frame` is the PUBLISH if it was already encoded for another MQTT 3.x client, otherwise empty.
-    Return the frame to pass when the same message is sent to the next client.
+    An encoded PUBLISH is reused for other MQTT 3.x clients. For the first client, `frame` is empty.
+    For each further client of the same message, pass the value that the previous call returned.
     """
     connection = session.connection
     stores_qos0 = session.persistent and core.limits.mqueue_store_qos0

@@ -28,7 +28,7 @@ FREED_BYTES_MIN: Final = 64 * 1024
 def apply_policies(core: Core, now: float) -> None:
     """Set each session's `when_full` policy, at startup or when the policies have changed."""
     for session in core.state.sessions.values():
-        session.when_full = core.limits.when_full(session.client_id)
+        session.when_full = core.limits.policy_for(session.client_id)
         if session.slows and session.connection is not None:
             backpressure.check_pace(core, session, session.connection, now)
 
@@ -77,11 +77,11 @@ def _drop_in_memory(core: Core, session: Session, message: Message) -> None:
     note_overflow(core, session, "max_queue_memory", "its newest messages are dropped")
 
 
-def drops_retained(core: Core, session: Session, message: Message) -> bool:
-    """Drop a retained message if the session's queue is full and slows its publishers.
+def drop_retained_if_full(core: Core, session: Session, message: Message) -> bool:
+    """Drop a retained message for a session whose queue is full and slows its publishers.
 
-    Return True if the message was dropped. The publisher of a new message would wait until the
-    queue has room, but a stored retained message has no publisher that could wait.
+    Return True if the message was dropped. A publisher would wait until the queue has room, but a
+    stored retained message has no publisher that could wait.
     """
     size_bytes = message.size_bytes()
     if not session.slows or session.has_room(core.limits, size_bytes):
@@ -124,7 +124,7 @@ def _accepts_more(core: Core, session: Session, flags: int, size_bytes: int) -> 
 
 
 def _displace(core: Core, session: Session) -> bool:
-    """Drop the oldest message of a queue. Return False if this message is not in memory."""
+    """Drop the oldest message of a queue. Return False if it is not in memory, otherwise True."""
     front = session.front()
     if front is None:
         return False
@@ -190,7 +190,7 @@ def drained(core: Core, session: Session, connection: Connection, now: float) ->
 
 
 def _release_publishers(core: Core, session: Session, now: float) -> None:
-    """If half of the queue is free, try again to process all deferred packets."""
+    """Retry the deferred packets of all connections if at least half of the queue is free."""
     limits = core.limits
     if (
         2 * session.queued_count <= limits.max_mqueue_len

@@ -61,7 +61,8 @@ def source_of(session: Session) -> Source:
 def _refuse(core: Core, publisher: Session, route: Route, message: Message) -> None:
     """Count the subscribers to whom the access rules deny a message.
 
-    If the message has QoS 1 or 2, each drop is also recorded in the journal.
+    If the message has QoS 1 or 2, the journal also records that it was dropped for each persistent
+    session among them that subscribed with QoS 1 or 2.
     """
     core.statistics.count_error(RECEIVE_REFUSED, route.refused)
     if not message.qos:

@@ -16,7 +16,7 @@ from gateway.broker.wire.kinds import PUBREL
 def resend_all(core: Core, session: Session, connection: Connection, now: float) -> None:
     """Resend the PUBRELs and messages that were not acknowledged.
 
-    Messages above the limit on messages in flight wait in `session.unsent`.
+    Messages that would exceed the limit on messages in flight are stored in `session.unsent`.
     """
     session.unsent.clear()
     window = connection.window_of(core.limits)
@@ -76,7 +76,7 @@ def _resend(
 
 
 def retry(core: Core, session: Session, interval_seconds: float, now: float) -> None:
-    """Resend packets that were not acknowledged for `retry_interval` (MQTT 3.1 section 4.2)."""
+    """Resend packets that were not acknowledged in `interval_seconds` (MQTT 3.1 section 4.2)."""
     connection = session.connection
     if connection is None or session.loading or not connection.writable:
         return

@@ -31,9 +31,9 @@ from gateway.broker.wire.packets import Publish
 def violation_of(core: Core, connection: Connection, packet: Publish) -> Violation | None:
     """Return the violation in a PUBLISH for which the connection must be closed, or None.
 
-    If the PUBLISH has a topic alias, the alias is replaced with its topic. `dispatch` does not call
-    this function if the packet cannot fail any of these checks. If you add a check, extend the
-    condition in `dispatch` as well.
+    If the PUBLISH has a topic alias, the alias is replaced with its topic. To save time, `dispatch`
+    calls this function only for packets that can fail one of the checks. If you add a check, extend
+    the condition in `dispatch` as well.
     """
     if packet.properties is not None and packet.properties.topic_alias is not None:
         violation = _resolve_alias(core, connection, packet)
@@ -63,7 +63,10 @@ def violation_of(core: Core, connection: Connection, packet: Publish) -> Violati
 
 
 def _resolve_alias(core: Core, connection: Connection, packet: Publish) -> Violation | None:
-    """Replace a topic alias with its topic, or store a new alias (section 3.3.2.3.4)."""
+    """Replace a topic alias with its topic, or store a new alias (section 3.3.2.3.4).
+
+    Return a violation if the alias is invalid or cannot be stored, otherwise None.
+    """
     assert packet.properties is not None, "a topic alias is a property"
     alias = packet.properties.topic_alias
     if alias is None or alias > core.limits.max_topic_alias:
@@ -98,8 +101,8 @@ def quota_violation_of(connection: Connection) -> Violation | None:
 def refusal_of(core: Core, connection: Connection, packet: Publish, is_system: bool) -> int:
     """Return the reason code for refusing a message, or 0 if the message is accepted.
 
-    Clients that use an older version than MQTT 5.0 cannot be informed of a refusal. A refused
-    message from such a client is acknowledged and dropped. `is_system` is True for `$SYS` topics.
+    A client with an older version than MQTT 5.0 cannot be informed of a refusal, so its message is
+    acknowledged and dropped. `is_system` is True for `$SYS` topics.
     """
     if is_system:
         # [MQTT-4.7.2-1] $SYS is what the broker publishes, not a place to exchange messages
@@ -175,8 +178,8 @@ def message_of(core: Core, packet: Publish) -> Message:
 def must_record(core: Core, session: Session, message: Message, route: Route) -> bool:
     """Return True if a message must be recorded in the journal when it is distributed.
 
-    The function does not check whether the message has already been recorded, as a QoS 2 message of
-    a persistent session has been.
+    The result does not depend on whether the message has already been recorded. For example, a QoS
+    2 message of a persistent session is recorded when its PUBLISH arrives.
     """
     if route.logged or message.retain:
         return True
@@ -199,7 +202,7 @@ def record_again(core: Core, session: Session, message: Message) -> Message:
     """Record a message that is passed on from a clean session. Return the recorded message.
 
     If the message was recorded before, that record may have been deleted from disk, because all
-    persistent receivers have acknowledged the message. In this case, a copy of the message with a
+    persistent receivers have acknowledged the message. Therefore, a copy of such a message with a
     new number is recorded and returned.
     """
     again = message

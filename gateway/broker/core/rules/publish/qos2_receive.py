@@ -1,8 +1,8 @@
 """Receiving at QoS 2 (section 4.3.3): PUBLISH stores a message, and PUBREL distributes it.
 
-The packet identifier and the message are durable before PUBREC is sent (method B of figure 4.3: the
-message itself is stored). The release of the message and all resulting queue entries are in one
-batch.
+The packet identifier and the message are durable before PUBREC is sent. This is method B of figure
+4.3, in which the message itself is stored. The release of a message and all resulting queue entries
+are committed in one batch.
 """
 
 from gateway.broker.core.core import Core

@@ -38,11 +38,12 @@ WAIT_SECONDS: Final = 0.05
 
 
 def find(core: Core, session: Session, connection: Connection, pending: PendingSubscribe) -> bool:
-    """Find the retained messages to deliver for the SUBSCRIBE `pending` of a persistent session.
+    """Find the retained messages to deliver to a persistent session after a SUBSCRIBE.
 
-    Return True if the search is complete. The search stops when it has found one message more
-    than the queue and the client's window have room for. This extra message is later counted as
-    dropped.
+    `pending` is the progress of the SUBSCRIBE, which stores the messages found. Return True if the
+    search is complete, or False if it must be continued. The search also ends when it has found one
+    message more than the session can queue or have in flight. This extra message is later counted
+    as dropped.
     """
     if not session.persistent:
         return True
@@ -75,8 +76,11 @@ def _find_some(
             pending.found.append(Found(subscription, message))
 
 
-def queue(core: Core, session: Session, pending: PendingSubscribe, now: float) -> bool:
-    """Deliver the retained messages that `find` has found. Return False if work remains."""
+def deliver_found(core: Core, session: Session, pending: PendingSubscribe, now: float) -> bool:
+    """Deliver the retained messages that `find` has found.
+
+    Return True if all of them have been processed, or False if another call is needed.
+    """
     dropped = session.dropped_messages
     is_cut = len(pending.found) * DELIVERY_UNITS > SLICE_UNITS
     while pending.found_done < len(pending.found):
@@ -89,7 +93,7 @@ def queue(core: Core, session: Session, pending: PendingSubscribe, now: float) -
             continue  # replaced since: the newer one was delivered as a normal message
         core.state.work.spent += DELIVERY_UNITS
         flags = subscription.delivery_flags(min(message.qos, subscription.qos), True)
-        if not enqueue.drops_retained(core, session, message):
+        if not enqueue.drop_retained_if_full(core, session, message):
             deliver.deliver(core, session, message, flags, now)
         if session.dropped_messages > dropped:
             break  # the queue is full: each further one would be dropped and recorded
@@ -150,7 +154,7 @@ def _send_slice(
             core.state.work.spent += step
             replaying.found = replaying.walk.step(step)
             replaying.found.reverse()
-        elif not _begin_next(core, replaying, session):
+        elif not _begin_next_filter(core, replaying, session):
             break
     core.replays.pop(connection, None)
 
@@ -160,8 +164,11 @@ def _schedule(core: Core, connection: Connection, replaying: PendingReplay, due:
     core.timers.add(due, Timer(TimerKind.RETAINED, connection, None))
 
 
-def _begin_next(core: Core, replaying: PendingReplay, session: Session) -> bool:
-    """Begin with the retained messages of the next filter. Return False if no filter is left."""
+def _begin_next_filter(core: Core, replaying: PendingReplay, session: Session) -> bool:
+    """Start to search for the retained messages of the next filter that needs them.
+
+    Return False if there is no such filter, otherwise True.
+    """
     while replaying.requested:
         topic_filter = next(iter(replaying.requested))
         subscription = replaying.requested.pop(topic_filter)

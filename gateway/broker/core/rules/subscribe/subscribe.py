@@ -64,7 +64,7 @@ def continue_subscribe(
         violation = _answer_subscribe(core, session, connection, pending)
         if violation is not None:
             return violation
-    if not retained.queue(core, session, pending, now):
+    if not retained.deliver_found(core, session, pending, now):
         connection.has_more_work = True
         return None
     del core.pending_subscribes[connection]
@@ -81,7 +81,10 @@ def continue_subscribe(
 
 
 def _subscribe(core: Core, session: Session, pending: PendingSubscribe) -> bool:
-    """Add or replace the subscriptions of a SUBSCRIBE. Return False if more slices are needed."""
+    """Add or replace the subscriptions of a SUBSCRIBE.
+
+    Return True if all of them have been processed, or False if another slice is needed.
+    """
     work = core.state.work
     while pending.filters_done < len(pending.filters):
         if work.spent > SLICE_UNITS and pending.filters_done:

@@ -15,7 +15,7 @@ from gateway.broker.wire.values import topic_field_of
 
 
 def request(core: Core, session: Session, subscription: Subscription) -> None:
-    """Request the current values of `$SYS` topics, to be sent to a new subscriber."""
+    """Request the current values of `$SYS` topics, because a client has subscribed to them."""
     core.effects.system_subscriptions[session.number, subscription.topic_filter] = session
 
 
