@@ -1,4 +1,4 @@
-"""Validates the configuration.
+"""Validation of the configuration.
 
 Pydantic checks each value. The section classes check combinations of values.
 
@@ -133,7 +133,7 @@ def _model_of(section: type[Section]) -> type[_Model]:
 
 
 def _checked_type(written: Any) -> Any:
-    """Return the type `written`, with each section class replaced by its pydantic model."""
+    """Return a key's type, with each section class in it replaced by its pydantic model."""
     if isinstance(written, type) and issubclass(written, Section):
         return _model_of(written)
     if get_origin(written) is Annotated:

@@ -122,7 +122,7 @@ def tables_of(path: Path, content: bytes) -> list[PortTable]:
 def repeated(
     ports: Sequence[PortTable], before: Sequence[object], place: str
 ) -> Iterator[tuple[PortTable, str]]:
-    """Yield each port that has the name or device of an earlier port, with an error message.
+    """Yield each port whose name or device is already used, with an error message.
 
     Args:
         ports: the ports in `conf.d/`.

@@ -102,7 +102,10 @@ def _places(configuration: Configuration, wrong: Collection[str]) -> Iterator[st
 
 
 def _on_one_port(listeners: list[Listener]) -> Iterator[tuple[Listener, Listener]]:
-    """Yield pairs of listeners with the same port, if the first one listens on all addresses."""
+    """Yield pairs of listeners with the same port, of which the first listens on all addresses.
+
+    The second listener cannot be opened, because its address is one of them.
+    """
     on_tcp = [each for each in listeners if each.path is None]
     for first in (each for each in on_tcp if each.bind in _EVERYWHERE):
         for second in on_tcp:

@@ -1,4 +1,4 @@
-"""All keys of a configuration as text, for display and for checks of the documentation."""
+"""All keys of a configuration in text form, for display and for checks of the documentation."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import Field, dataclass
@@ -33,7 +33,7 @@ class Key:
 
     @property
     def is_set(self) -> bool:
-        """True if the value was set and is not a default."""
+        """True if a configuration source sets the key. Otherwise, the value is the default."""
         return self.source is not None
 
 
@@ -77,7 +77,7 @@ def tables(configuration: Configuration) -> dict[str, Any]:
 
 
 def table_of(section: Section) -> dict[str, Any]:
-    """Return a section as a dictionary from keys to JSON values, in the notation of the file.
+    """Return a section as a dictionary of JSON values, in the same notation as in the file.
 
     The value of a key that is not set is None.
     """
@@ -89,7 +89,7 @@ def table_of(section: Section) -> dict[str, Any]:
 
 
 def written_of(key: Field[Any], value: Any) -> Any:
-    """Return a value as a JSON value in the notation of the file, such as `"30s"`."""
+    """Return a value as a JSON value, as it is written in the file, such as `"30s"`."""
     quantity = next((note for note in _notes_of(key.type) if isinstance(note, Quantity)), None)
     if quantity is not None and (value is not None or is_never(quantity)):
         text = quantity.text_of(value)
@@ -141,9 +141,9 @@ def _keys_of(
 
 
 def _parts_of(section: Section) -> Iterator[Section]:
-    """Yield the section itself, and for a serial port also the settings of its protocol.
+    """Yield the objects whose keys together form one table of the file.
 
-    Together, their keys form one table of the file.
+    These are the section itself and, for a serial port, the settings of its protocol.
     """
     yield section
     if isinstance(section, Serial):
@@ -151,6 +151,6 @@ def _parts_of(section: Section) -> Iterator[Section]:
 
 
 def _notes_of(written: Any) -> Iterator[Any]:
-    """Yield the metadata of an `Annotated` type, also if the type is part of a union."""
+    """Yield the metadata of an `Annotated` type, even if the type is part of a union."""
     for part in get_args(written) if get_origin(written) in (Union, UnionType) else (written,):
         yield from getattr(part, "__metadata__", ())

@@ -1,4 +1,4 @@
-"""Declares, for each key, when a changed value takes effect.
+"""The time at which a changed value takes effect, for each key.
 
 `docs/configuration.md` contains the same information, and a test compares the two. The response to
 a reload command is derived from this module.

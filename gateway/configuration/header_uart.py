@@ -16,10 +16,11 @@ def is_header_uart(path: Path | None) -> bool:
 
 
 def warning_about(path: Path, *, root: Path = Path("/")) -> str | None:
-    """Return a warning if a sensor should not be connected to the port `path`, otherwise None.
+    """Return a warning if the port `path` is used by a console, otherwise None.
 
-    A sensor cannot share a port with a console: one on this machine, or the default console of a
-    system that runs from the SD card. `root` is the directory that contains `dev` and `sys`.
+    A sensor cannot share a port with a console. If the port does not exist on this machine, the
+    configuration could be for the SD card's system, whose console uses the UART on the pin header
+    by default. `root` is the directory that contains `dev` and `sys`.
     """
     try:
         consoles = (root / "sys/class/tty/console/active").read_text().split()

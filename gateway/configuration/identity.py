@@ -47,7 +47,7 @@ def gateway_id(configuration: Configuration) -> str:
         kept = _kept_in(directory)
         if kept is not None and _ID.fullmatch(kept):
             return kept
-        return _begin(directory, is_damaged=kept is not None)
+        return _restore_or_create(directory, is_damaged=kept is not None)
 
 
 def log_identity(configuration: Configuration) -> str:
@@ -60,13 +60,19 @@ def log_identity(configuration: Configuration) -> str:
 
 
 def known_log_identity(configuration: Configuration) -> str:
-    """Return the same name as `log_identity`, or "" if there is no id. No id is created."""
+    """Return the name under which events are logged, or "" if the gateway has no id yet.
+
+    Unlike `log_identity`, this function does not create an id.
+    """
     gateway = configuration.gateway.id or known_id(configuration.identity_dir)
     return with_tenant(gateway, configuration) if gateway else ""
 
 
 def with_tenant(gateway: str, configuration: Configuration) -> str:
-    """Return the gateway id `gateway`. For a tenant, append `_` and the tenant's name."""
+    """Return the name under which a gateway or its tenant logs events.
+
+    This is the gateway's id, `gateway`. For a tenant, `_` and the tenant's name are appended.
+    """
     return gateway if configuration.tenant is None else f"{gateway}_{configuration.tenant}"
 
 
@@ -89,10 +95,11 @@ def _kept_in(directory: Path) -> str | None:
         return ""
 
 
-def _begin(directory: Path, *, is_damaged: bool) -> str:
-    """Store and return the id found in the session log, or a new id.
+def _restore_or_create(directory: Path, *, is_damaged: bool) -> str:
+    """Store and return the id found in the session log or, if there is none, a new id.
 
-    Log an error if the stored id was damaged, or was missing although the log contains it.
+    Log an error if the stored id was damaged (`is_damaged`), or was missing although the log
+    contains it.
     """
     former = _id_in_session_log(directory / "log")
     chosen = former or f"gw-{secrets.token_hex(4)}"

@@ -138,9 +138,10 @@ def paired(
 ) -> list[tuple[Listener | None, Listener | None]]:
     """Match the listeners in `after` with the listeners in `before` at the same address.
 
-    Return pairs of an old and a new listener, in the order of `after`. For an added listener, the
-    old one is None. The removed listeners come last, with None as the new one. Several listeners
-    with port 0 at the same address are matched by name if possible, otherwise by order.
+    Return pairs of a listener before and after the change, in the order of `after`. The first item
+    is None for an added listener. Pairs for removed listeners come last, with None as the second
+    item. Several listeners with port 0 at the same address are matched by name if possible,
+    otherwise by order.
     """
     left = list(before)
     pairs: list[tuple[Listener | None, Listener | None]] = []

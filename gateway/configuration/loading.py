@@ -198,7 +198,7 @@ class _Gathered:
                 f"{name} = {shown(value)} is not TOML: use [{{ key = value, ... }}, ...]"
             )
         else:
-            self._set(location, _as_text_where_due(location, value, text), name, self.tables)
+            self._set(location, _text_if_expected(location, value, text), name, self.tables)
 
     def _listen_at(self, address: str, tables: dict[str, Any]) -> None:
         try:
@@ -224,7 +224,10 @@ class _Gathered:
 
 
 def variables() -> dict[str, Location]:
-    """Return the names of environment variables that set keys, with the location of each key."""
+    """Return the names of environment variables that set keys, with the section and key of each.
+
+    A list of tables has one variable, which is returned without a key.
+    """
     places: dict[str, Location] = {}
     for name in keys_of(Configuration):
         section = section_at(name)
@@ -274,11 +277,11 @@ def _value_of(text: str) -> object:
     return value
 
 
-def _as_text_where_due(location: Location, value: object, text: str) -> object:
-    """Return `text` if the key at `location` needs a string or a path, but `value` is neither.
+def _text_if_expected(location: Location, value: object, text: str) -> object:
+    """Return `text` if the key at `location` needs a string or a path, otherwise `value`.
 
-    Otherwise return `value`, which was parsed from `text` as TOML. For example, TOML parses the
-    text `12345` as an integer.
+    `value` was parsed from `text` as TOML. For example, the text `12345` was parsed as an integer.
+    If `value` is already a string, a list or a table, it is returned.
     """
     if isinstance(value, str | list | dict) or len(location) == 1:
         return value

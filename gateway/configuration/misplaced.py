@@ -64,9 +64,9 @@ def _homes_of(key: str, tables: Mapping[str, set[str]]) -> tuple[str, ...]:
 
 
 def _tables(protocols: Protocols) -> Iterator[tuple[str, set[str]]]:
-    """Yield the name of each table in a file, with the keys of the table.
+    """Yield the name of each table that a file can contain, with the keys that the table allows.
 
-    The table of a serial port has the keys of all protocols.
+    The table of a serial port allows the keys of all protocols.
     """
     for each in fields_of(Configuration):
         section: Any = LISTS.get(each.name, each.type)
@@ -88,7 +88,10 @@ def _tables_within(path: str, section: type[Section]) -> Iterator[tuple[str, set
 def sections_in(
     written_type: Any, *, is_list: bool = False
 ) -> Iterator[tuple[type[Section], bool]]:
-    """Yield each section class in a key's type, with True if the class is part of a list."""
+    """Yield each section class in a key's type, with a flag.
+
+    The flag is True if the class is part of a list, otherwise False.
+    """
     if isinstance(written_type, type) and issubclass(written_type, Section):
         yield written_type, is_list
     is_list = is_list or get_origin(written_type) is tuple

@@ -87,12 +87,15 @@ class Api(Section):
 
     @property
     def stays_on_loopback(self) -> bool:
-        """True if the page uses loopback instead of `bind`, because no users are configured."""
+        """True if the page listens on loopback although `bind` is another address.
+
+        The reason is that no users are configured, and `allow_anonymous_network` is false.
+        """
         return not (is_loopback(self.bind) or self.has_users or self.allow_anonymous_network)
 
     @property
     def listens_at(self) -> str:
-        """The address on which the page listens: `bind`, or loopback if no users are configured."""
+        """Address on which the page listens: `bind`, or loopback if `stays_on_loopback` is True."""
         return self._loopback if self.stays_on_loopback else self.bind
 
     @property

@@ -111,9 +111,12 @@ def suggestion(
 ) -> str:
     """Return a hint for an unknown key: the most similar known key, or else all known keys.
 
-    `likeness` is the minimum similarity of a suggested key, from 0 (any) to 1 (equal). If
-    `elsewhere` contains the serial protocols, the hint can also name a key of a protocol or of
-    another section.
+    Args:
+        unknown: the unknown key.
+        known: the keys that are known in this place.
+        likeness: minimum similarity of a suggested key, from 0 (any) to 1 (equal).
+        elsewhere: the serial protocols. If they are given, the hint can also name a key of a
+            protocol or of another section.
     """
     names = sorted(known)
     if elsewhere is not None and (home := section_of(unknown, elsewhere)) is not None:

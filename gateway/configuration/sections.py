@@ -80,7 +80,7 @@ class Gateway(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class Mqtt(Section):
-    """Limits on sessions and packets, with the same names as in other brokers."""
+    """Limits on sessions and packets. The keys are named as in other brokers."""
 
     max_inflight: Annotated[int, Whole(0, 65535)] = 32
     max_mqueue_len: Annotated[int, Whole(0, 1_000_000_000)] = 1_000_000
@@ -249,6 +249,6 @@ class Alarms(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class Console(Section):
-    """Setting that assigns the UART on a Raspberry Pi's pin header to the console or to sensors."""
+    """Choice between the console and sensors for the UART on a Raspberry Pi's pin header."""
 
     uart: Literal["console", "sensors"] | None = None

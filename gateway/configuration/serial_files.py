@@ -73,7 +73,7 @@ class PortFile:
 
 
 class SerialFiles(Generic[Result]):
-    """Reads and changes the files in `conf.d/`. Only one process may use this class at a time."""
+    """Reader and editor of the files in `conf.d/`. Only one process may use it at a time."""
 
     def __init__(self, folder: Path | None, check: Callable[[Contents], Result]) -> None:
         """Store the folder and the function that checks a change.
@@ -186,7 +186,7 @@ class SerialFiles(Generic[Result]):
         return found
 
     def _checked(self, path: Path, content: bytes | None) -> Result:
-        """Check the configuration with `content` in the file. Raises ChangeRefused on failure."""
+        """Check the configuration with new contents of a file. Raises ChangeRefused on failure."""
         try:
             return self._check({path.name: content})
         except ConfigurationError as error:

@@ -89,7 +89,7 @@ class Serial(Section):
 
     @classmethod
     def completed(cls, written: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return a copy of the table, with the protocol's keys moved to a subtable `protocol`."""
+        """Return the table `written` with the protocol's keys moved to a subtable `protocol`."""
         own = {key: value for key, value in written.items() if key in keys_of(cls)}
         return {**own, "protocol": {key: written[key] for key in written if key not in own}}
 
@@ -113,7 +113,7 @@ class Serial(Section):
 
     @property
     def units_named(self) -> frozenset[str]:
-        """All units named in the keys of the port and of its protocol."""
+        """All units that are named in the keys of the port or of its protocol."""
         rules = () if self.readings is None else self.readings.quantities
         named = [*self.units.values(), *(rule.unit for rule in rules), *self.protocol.units]
         return frozenset(unit for unit in named if unit is not None)

@@ -73,20 +73,20 @@ def _tenant_of(
     name: str,
     own: Mapping[str, Any],
     top: Mapping[str, Any],
-    made: Configuration | None,
+    parent: Configuration | None,
     source_of: SourceOf,
 ) -> Configuration:
     """Return a tenant's configuration. Raises ConfigurationError if it is invalid.
 
-    `own` contains the tenant's tables, and `top` the tables at the top level. `made` is the
-    gateway's configuration, or None if the top level has a mistake, which is reported separately.
-    The tenant inherits limits from the top level, unless `made` is None.
+    `own` contains the tenant's tables, and `top` the tables at the top level. `parent` is the
+    gateway's configuration. It is None if the top level has a mistake, which is reported
+    separately. The tenant inherits limits from the top level, unless `parent` is None.
     """
-    gateway = made.gateway if made is not None else Configuration().gateway
+    gateway = parent.gateway if parent is not None else Configuration().gateway
     place = f"{DIRECTORY}/{name}"
     tables = tables_of(
         own,
-        top if made is not None else {},
+        top if parent is not None else {},
         data_dir=str(gateway.data_dir / place),
         control_dir=None if gateway.control_dir is None else str(gateway.control_dir / place),
     )
@@ -111,7 +111,8 @@ def _tenant_of(
 def crossings(configurations: Mapping[str, Configuration]) -> Iterator[str]:
     """Yield an error message for each conflict between two tenants, such as the same port.
 
-    Port 0 in a tenant's configuration is also an error. Each message contains the fix.
+    A tenant's port 0 is reported too, because the tenant's programs must know the port. Each
+    message contains the fix.
 
     Args:
         configurations: the configurations by tenant name. The gateway itself has the name "".
@@ -140,8 +141,8 @@ def crossings(configurations: Mapping[str, Configuration]) -> Iterator[str]:
                     f"another audience in [access.jwt] for one of {pair}: both accept the "
                     "same tokens"
                 )
-        yield from _one_authority(pair, first, second)
-        yield from _one_client_upstream(pair, first, second)
+        yield from _common_authority(pair, first, second)
+        yield from _common_session_upstream(pair, first, second)
 
 
 def _ports_of(configuration: Configuration) -> list[int]:
@@ -182,7 +183,7 @@ def _query_of(configuration: Configuration) -> object:
     return None if mysql is None else (mysql.server, mysql.socket, mysql.database, mysql.query)
 
 
-def _one_authority(pair: str, first: Configuration, second: Configuration) -> Iterator[str]:
+def _common_authority(pair: str, first: Configuration, second: Configuration) -> Iterator[str]:
     """Yield a message if one tenant's client certificates would be valid for another tenant."""
     for mine in _authorities_of(first):
         for theirs in _authorities_of(second):
@@ -200,7 +201,9 @@ def _authorities_of(configuration: Configuration) -> list[Path]:
     return [ca for ca in authorities if ca is not None]
 
 
-def _one_client_upstream(pair: str, first: Configuration, second: Configuration) -> Iterator[str]:
+def _common_session_upstream(
+    pair: str, first: Configuration, second: Configuration
+) -> Iterator[str]:
     """Yield a message if two uplinks would use the same session at the upstream broker."""
     mine, theirs = first.uplink, second.uplink
     if mine.address is None or mine.address != theirs.address or mine.client_id is None:

@@ -113,8 +113,8 @@ class Configuration(Section):
     def reaches_broker(self) -> bool:
         """True if the bridge has a broker to connect to.
 
-        The bridge connects to the address in `[bridge] broker`. If this is not set, the bridge
-        connects to this gateway's broker, which then needs a listener for plain MQTT.
+        The bridge connects to the address in `[bridge] broker` or, without this key, to this
+        gateway's own broker, which then needs a listener for plain MQTT.
         """
         return self.bridge.broker is not None or any(each.is_plain for each in self.listeners)
 
@@ -137,10 +137,10 @@ class Configuration(Section):
         return self.reaches_broker and not (needs_user and self.bridge.username is None)
 
     def own_listener(self, broker: str | None) -> Listener | None:
-        """Return this gateway's listener with the address `broker`.
+        """Return this gateway's listener for plain MQTT at the address `broker`, or None.
 
-        The bridge and the uplink connect to this listener. If `broker` is None, return the first
-        listener for plain MQTT. Return None if there is no such listener.
+        `broker` is the address to which the bridge or the uplink connects. None means the first
+        listener for plain MQTT.
         """
         plain = [each for each in self.listeners if each.is_plain]
         if broker is None:
@@ -174,8 +174,8 @@ class Configuration(Section):
     def bridge_window(self) -> int:
         """Maximum number of unacknowledged publications of the bridge.
 
-        This is `[bridge] window`. The default is `BRIDGE_WINDOW`. If the bridge publishes to this
-        gateway's broker, the default is at most that broker's limit for one client.
+        This is `[bridge] window`, or `BRIDGE_WINDOW` if the key is not set. For this gateway's own
+        broker, the default is at most that broker's limit for one client.
         """
         if self.bridge.window is not None:
             return self.bridge.window

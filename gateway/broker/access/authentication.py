@@ -1,10 +1,11 @@
-"""Authentication of clients: the only entry point of this package.
+"""Authentication of clients against the user sources.
 
-The user sources are queried in order until one of them accepts or rejects the login. A source that
-stores users decides only about its own users. A source that checks tokens decides only about
-clients that send a token. Enhanced authentication (MQTT 5.0 section 4.12) is a series of messages
-on one connection. Each authentication method belongs to one source. All checks are asynchronous,
-because a check can run in a thread or query another process. Failed guesses delay later checks
+This module is the only entry point of the package for logins. It queries the user sources in order
+until one of them accepts or rejects the login. A source that stores users decides only about its
+own users. A source that checks tokens decides only about clients that send a token. Enhanced
+authentication (MQTT 5.0 section 4.12) is a series of messages on one connection. Each
+authentication method belongs to one source. All checks are asynchronous, because a check can run in
+a thread or query another process. Wrong passwords delay later checks
 (gateway/broker/access/logins/guesses.py). The server limits the number of open authentication
 exchanges and their duration.
 """
@@ -24,13 +25,17 @@ from gateway.broker.wire.codes import BAD_USER_NAME_OR_PASSWORD, SERVER_BUSY
 
 
 class Authenticator:
-    """Checks clients' credentials against user sources. Without sources, every user is rejected."""
+    """Authenticator that checks clients' credentials against user sources.
+
+    Without user sources, it rejects every user.
+    """
 
     def __init__(self, sources: Sequence[Source] = (), checks: Checks | None = None) -> None:
-        """Store the user sources. They are queried in the given order.
+        """Store the user sources, which are queried in the given order.
 
-        `checks` runs the checks and records wrong guesses. When the configuration is reloaded, pass
-        the `checks` of the previous authenticator to keep the record of wrong guesses.
+        `checks` schedules the checks and contains the record of wrong passwords. When the
+        configuration is reloaded, pass the `checks` of the previous authenticator to keep this
+        record.
         """
         self._sources = sources
         self._by_method = {method: each for each in sources for method in each.methods}
@@ -40,7 +45,7 @@ class Authenticator:
 
     @property
     def sources(self) -> dict[str, Source]:
-        """User sources in the order in which they are queried, with their names as keys."""
+        """The user sources by name, in the order in which they are queried."""
         return {source.name: source for source in self._sources}
 
     @property
@@ -59,12 +64,12 @@ class Authenticator:
         return [each.problem for each in self._sources if each.problem is not None]
 
     def prepare(self) -> None:
-        """Start a worker process that checks passwords, if any user source has passwords."""
+        """If a user source has passwords, start a worker process that checks passwords."""
         if self._with_passwords is not None:
             self.checks.prepare()
 
     def replace_users(self, users: PasswordFile) -> frozenset[str] | None:
-        """Check later logins against `users`, the new contents of the password file.
+        """Use `users`, the new contents of the password file, for all later checks.
 
         Return the users whose passwords are no longer valid, or None if nothing changed.
         """
@@ -72,7 +77,7 @@ class Authenticator:
         return self._file.replace(users)
 
     async def check(self, login: Login) -> AuthenticationAnswer:
-        """Check the password of a client that wants to log in, and return the result.
+        """Check the password or token of a client, and return the result.
 
         If no check is possible now, the result rejects the client with the reason code "server
         busy".
@@ -100,13 +105,13 @@ class Authenticator:
             # A login with an unknown name costs as much as a login with a known name, so timing
             # reveals nothing.
             decoys = self._with_passwords.decoys
-            await self.checks.held(login, decoys, login.password or b"")
+            await self.checks.matches(login, decoys, login.password or b"")
         return AuthenticationAnswer(BAD_USER_NAME_OR_PASSWORD, None, None)
 
     async def entry_of(self, source: str, login: Login) -> bytes | None:
-        """Return the data with which a user source authenticates the user of `login`.
+        """Return the data that a user source stores to authenticate the user of `login`.
 
-        `source` is the name of the user source. The result is None if the user or the source no
+        `source` is the name of this user source. The result is None if the user or the source no
         longer exists. Raises NotKnown if the source does not respond.
         """
         for each in self._sources:
@@ -117,8 +122,8 @@ class Authenticator:
     def begin(self, method: str, login: Login) -> Exchange:
         """Start and return an authentication exchange. `method` must be one of `methods`.
 
-        The exchange's `step` raises Busy if too many logins are queued, and Abandoned if the client
-        is no longer waiting for the result.
+        The method `step` of the exchange raises Busy if too many logins are queued, and Abandoned
+        if the client is no longer waiting for the result.
         """
         assert method in self._by_method, f"{method!r} is not among {self.methods}"
         return self._by_method[method].begin(login, self.checks)

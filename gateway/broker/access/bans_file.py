@@ -43,7 +43,7 @@ class Kind(StrEnum):
 
 
 class Source(StrEnum):
-    """The origin of a ban: an operator, or the detection of clients that connect too often."""
+    """The creator of a ban: an operator, or the broker (for clients that connect too often)."""
 
     OPERATOR = "operator"
     FLAPPING = "flapping"

@@ -18,7 +18,13 @@ from pathlib import Path
 from typing import Final
 
 from gateway.broker.access.passwords.file import PasswordFile
-from gateway.broker.access.users.removed_file import FILE_NAME, Kept, RemovedFileError, load, save
+from gateway.broker.access.users.removed_file import (
+    FILE_NAME,
+    RemovedFile,
+    RemovedFileError,
+    load,
+    save,
+)
 from gateway.broker.core.broker import Broker
 from gateway.broker.server.proof_ends import ProofEnds
 from gateway.broker.server.rights import users_known
@@ -59,13 +65,13 @@ class RemovedUsers:
             logger.error(
                 "%s; users that were removed while the broker was down keep their sessions", error
             )
-            self._kept = Kept()
+            self._kept = RemovedFile()
             try:
                 self._path.replace(self._path.with_name(f"{FILE_NAME}.damaged"))
             except OSError as failure:
                 logger.error("%s cannot be renamed: %s", self._path, line_of(failure))
 
-        self.proof_ends = ProofEnds(broker, self._kept.ends)
+        self.proof_ends = ProofEnds(broker, self._kept.expiry_ms)
         for client_id, certificate in self._kept.certificates.items():
             session = broker.state.sessions.get(client_id)
             if session is not None:
@@ -78,7 +84,7 @@ class RemovedUsers:
         """
         names = NO_USERS if file is None else file.usernames
         self._users = users_known(configuration, file)
-        removed = (self._kept.removed | self._kept.known) - names
+        removed = (self._kept.removed | self._kept.listed) - names
         has_lists_alone = self._users is not None or not configuration.authenticates
         self.proof_ends.take(
             None if has_lists_alone else names,
@@ -90,7 +96,7 @@ class RemovedUsers:
 
     def add(self, username: str) -> None:
         """Add a user to the list of removed users."""
-        self._keep(self._kept.known, self._kept.removed | {username})
+        self._keep(self._kept.listed, self._kept.removed | {username})
 
     def note_proof(self, username: str, seconds: float | None) -> None:
         """Record that a user is authenticated for the next `seconds`.
@@ -105,7 +111,7 @@ class RemovedUsers:
 
     def stop(self) -> None:
         """Store the known and removed users and the expiry times on disk."""
-        kept = self._session_entries(self._kept.known, self._kept.removed)
+        kept = self._session_entries(self._kept.listed, self._kept.removed)
         if kept != self._kept:
             self._write(kept)
 
@@ -122,7 +128,7 @@ class RemovedUsers:
                 "%d users have not authenticated for too long: their sessions receive nothing",
                 len(over),
             )
-            self._keep(self._kept.known, self._kept.removed | over)
+            self._keep(self._kept.listed, self._kept.removed | over)
         removed = self._kept.removed
         if self._broker.authenticates:
             removed &= self._broker.removed_users
@@ -132,7 +138,7 @@ class RemovedUsers:
             differs |= self._certificates() != self._kept.certificates
         if differs or now >= self._writes_at:
             self._writes_at = now + WRITE_SECONDS
-            kept = self._session_entries(self._kept.known, removed)
+            kept = self._session_entries(self._kept.listed, removed)
             if differs or kept != self._kept:
                 self._write(kept)
 
@@ -143,9 +149,9 @@ class RemovedUsers:
             self._write(kept)
         self._broker.deny_removed_users(self._users, kept.removed)
 
-    def _session_entries(self, known: frozenset[str], removed: frozenset[str]) -> Kept:
+    def _session_entries(self, known: frozenset[str], removed: frozenset[str]) -> RemovedFile:
         """Return the data to store: users, expiry times, and the certificates of sessions."""
-        return Kept(known, removed, self.proof_ends.to_store(), self._certificates())
+        return RemovedFile(known, removed, self.proof_ends.to_store(), self._certificates())
 
     def _certificates(self) -> dict[str, str]:
         return {
@@ -154,7 +160,7 @@ class RemovedUsers:
             if session.persistent and session.certificate is not None
         }
 
-    def _write(self, kept: Kept) -> None:
+    def _write(self, kept: RemovedFile) -> None:
         self._kept = kept
         self._writes_at = self._loop.time() + WRITE_SECONDS
         try:

@@ -1,4 +1,4 @@
-"""The password and the TLS files with which the gateway's programs log in to a broker."""
+"""The passwords and TLS files that the gateway's programs use to log in to a broker."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Final

@@ -95,10 +95,10 @@ class TablesOptions:
 
 
 def with_sets(command: Callable[..., Result]) -> Callable[..., Result]:
-    """Decorate a subcommand so that a parameter can be a set of options, like `GatewayOptions`.
+    """Decorate a subcommand whose parameters include sets of options, such as `GatewayOptions`.
 
-    Each field of the set becomes one option. Typer does not support this itself, because it makes
-    one option from each parameter.
+    Each field of a set becomes an option of the subcommand. Typer alone would make one option from
+    the whole set.
     """
     sets: dict[str, type] = {}
     parameters: list[inspect.Parameter] = []

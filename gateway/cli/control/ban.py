@@ -160,14 +160,14 @@ def _consequences(configuration: "Configuration", kind: str, value: str) -> list
     own = {}
     if configuration.reaches_broker:
         host, _ = configuration.broker_address
-        own["bridge"] = _is_about(kind, value, bridge.client_id, bridge.username, host)
+        own["bridge"] = _applies_to(kind, value, bridge.client_id, bridge.username, host)
     if uplink.address is not None:
         host, _ = configuration.uplink_local_address
-        own["uplink"] = _is_about(kind, value, LOCAL_CLIENT_ID, uplink.local_username, host)
+        own["uplink"] = _applies_to(kind, value, LOCAL_CLIENT_ID, uplink.local_username, host)
     return [STOPPED_BY_BAN[name] for name, is_stopped in own.items() if is_stopped]
 
 
-def _is_about(kind: str, value: str, client_id: str, username: str | None, host: str) -> bool:
+def _applies_to(kind: str, value: str, client_id: str, username: str | None, host: str) -> bool:
     """Return True if a ban applies to the gateway's own bridge or uplink.
 
     Args:
@@ -175,8 +175,8 @@ def _is_about(kind: str, value: str, client_id: str, username: str | None, host:
         value: the banned client id, user or address.
         client_id: the client's id. The client may append a dash and 8 digits when it connects.
         username: the client's user name at the broker, or None.
-        host: address of the broker. The client connects from the same address, because it runs
-            on the same machine.
+        host: address of the broker. This is also the client's address, because the client runs on
+            the same machine.
     """
     from gateway.process.control.own_clients import is_in_network
 

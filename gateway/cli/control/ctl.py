@@ -128,10 +128,10 @@ def drop(
 def reload(
     gateway: GatewayOptions,
 ) -> None:
-    """Reload the broker's configuration, and print which changes took effect and which need a
-    restart.
+    """Reload the broker's configuration, and print when each change takes effect.
 
-    If the new configuration is invalid, nothing changes.
+    Some changes take effect immediately, others need a restart. If the new
+    configuration is invalid, nothing changes.
 
     Example:
 

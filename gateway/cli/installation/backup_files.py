@@ -1,4 +1,4 @@
-"""Selects the files to back up from the files that the configuration names."""
+"""Selection of the files to back up, from the files that the configuration names."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -108,6 +108,8 @@ def _warnings_about_console(configuration: "Configuration") -> Iterator[str]:
 def _checked_rights_of(configuration: "Configuration") -> str:
     """Check the files that a configuration names, and return a sentence about the access rules.
 
+    The sentence describes the rules of the gateway itself.
+
     Raises:
         CommandFailed: a file of the gateway or of a tenant has a mistake. The exception has one
             line for each mistake.
@@ -166,8 +168,8 @@ def _mistakes_in_sources(configuration: "Configuration") -> Iterator[str]:
 def _mistakes_about_page(configuration: "Configuration") -> Iterator[str]:
     """Yield errors about the status page's users and its tokens file.
 
-    If the password file is the only source of users, it must contain each user of the page. The
-    tokens file must be usable.
+    A user of the page who is missing from the password file is an error if there is no other source
+    of users. A tokens file that cannot be used is an error too.
     """
     from gateway.broker.access.passwords.file import PasswordFile, PasswordFileError
     from gateway.process.files.token_file import TokensFileError, read_tokens

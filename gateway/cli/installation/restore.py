@@ -90,7 +90,7 @@ def _restored(
     data: bool,
     identity: bool | None,
 ) -> tuple["Plan", str | None]:
-    """Plan a restore, and perform it if `is_sure` is True.
+    """Plan a restore, and perform it if the argument `is_sure` is True.
 
     `places` are the paths on this machine, and `own` is the id of this machine's gateway.
     Return the plan, and the suffix that is appended to the names of replaced files. The suffix is
@@ -104,7 +104,7 @@ def _restored(
         manifest = checked(file)
         parts = _parts_of(manifest, own, data=data, identity=identity)
         plan = plan_of(manifest, places, parts)
-        return plan, _carry_out(file, plan) if is_sure else None
+        return plan, _perform(file, plan) if is_sure else None
     except (BackupRefused, StillRunning) as refused:
         raise CommandFailed(f"oncegate restore: {refused}") from None
     except OSError as error:
@@ -176,7 +176,7 @@ def _parts_of(
     return frozenset(parts)
 
 
-def _carry_out(file: Path, plan: "Plan") -> str:
+def _perform(file: Path, plan: "Plan") -> str:
     """Restore the files. Return the suffix that is appended to the names of replaced files."""
     from gateway.tools.backup.restoring import restore as restore_files
     from gateway.tools.backup.running import all_stopped
@@ -211,7 +211,7 @@ def _text_of(file: Path, plan: "Plan", ending: str | None) -> str:
         f"{file}: backup of {whose}, {manifest.made}, by {manifest.version}",
         *(f"  {step.state:9} {step.target}" for step in plan.steps if step.member.part != "data"),
         *_data_lines(plan),
-        *_hand_work(file, plan),
+        *_manual_commands(file, plan),
         *_account_lines(plan),
     ]
     if ending is None:
@@ -232,7 +232,7 @@ def _data_lines(plan: "Plan") -> Iterator[str]:
         yield "  data      is left out: --data restores it"
 
 
-def _hand_work(file: Path, plan: "Plan") -> Iterator[str]:
+def _manual_commands(file: Path, plan: "Plan") -> Iterator[str]:
     """Yield a shell command for each file that must be restored by hand."""
     for member in plan.elsewhere:
         yield (

@@ -55,7 +55,7 @@ def update(
     """
     command = shutil.which(CARD_COMMAND)
     if command is None:
-        raise CommandFailed(f"oncegate update: this is not the SD card's system: {way_here()}")
+        raise CommandFailed(f"oncegate update: this is not the SD card's system: {how_to_update()}")
     if bundle is None:
         raise CommandFailed(BUNDLE_EXPECTED, exit_code=EXIT_USAGE)
     options = ["--rollback-ends"] if rollback_ends else []
@@ -63,7 +63,7 @@ def update(
     os.execv(command, [CARD_COMMAND, "update", *options, bundle])  # noqa: S606 - no shell is wanted
 
 
-def way_here() -> str:
+def how_to_update() -> str:
     """Return a phrase for error messages that explains how to update this installation.
 
     The phrase never names a package index. Oncegate is not published on a package index, so a

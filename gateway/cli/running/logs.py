@@ -47,7 +47,10 @@ class Printable(logging.Formatter):
 
 
 class Lines(Printable):
-    """Log formatter that writes lines for a terminal, or with a priority for systemd's journal."""
+    """Log formatter that writes one line per record, for a terminal or for systemd's journal.
+
+    A line for a terminal starts with the time, and a line for the journal with the priority.
+    """
 
     def __init__(self, process: str, *, for_journal: bool) -> None:
         super().__init__()

@@ -42,12 +42,11 @@ def serve_until_stopped(
 ) -> None:
     """Call `serve` with an event that SIGTERM and SIGINT set. Return when `serve` returns.
 
-    `data_dir` is the process's data directory. Before `serve` runs, the directory is created, or
-    its permissions are restricted if it exists.
+    First, the process's data directory `data_dir` is created, or its permissions are restricted.
 
-    `refusals` are exception classes whose message explains in one line why the service cannot
-    continue. These exceptions and OSError are converted to CommandFailed. `mistakes` are exception
-    classes that are converted to CommandFailed with the exit code for an invalid configuration.
+    OSError and the exception classes in `refusals` and `mistakes` are converted to CommandFailed.
+    The messages of these classes explain in one line why the service cannot continue. For
+    `mistakes`, the exit code is the one for an invalid configuration.
     """
     foreseen: tuple[type[Exception], ...] = (OSError, *refusals)
     logs.start(process, verbose=verbose, quiet=quiet)

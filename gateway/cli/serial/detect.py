@@ -57,7 +57,7 @@ def guesses_on(settings: PortSettings, seconds: float, lines: Sequence[Line] | N
 
 
 def answers_on(settings: PortSettings) -> list[Guess]:
-    """Send requests for known meters to a port until a meter responds.
+    """Poll a port with requests for several kinds of meters until a meter responds.
 
     Return a list with one guess if a meter responds, otherwise an empty list. Raises CommandFailed
     if the port fails.

@@ -1,6 +1,6 @@
-"""Selects the port and protocol for `oncegate serial`.
+"""Selection of the port and the protocol for `oncegate serial`.
 
-The port and the protocol come from the command line or from the configuration.
+Both come from the command line or from the configuration.
 """
 
 import re
@@ -25,8 +25,8 @@ class Watched:
     """A port to watch, and the protocol that decodes its data.
 
     If `overhears` is True, no requests are sent, and the requests and responses of other programs
-    are shown. `protocol` is None if the data is not decoded, or if the port is overheard but is
-    not in the configuration.
+    are shown. `protocol` is then None unless the port is in the configuration. In other cases,
+    `protocol` is None if the data is not decoded.
     """
 
     port: "PortSettings"

@@ -23,9 +23,9 @@ Print = Callable[[str], None]
 
 
 class Sniffer:
-    """Watcher of a serial port, which prints what the port receives for the configured time.
+    """Watcher of a serial port, which prints what the port receives.
 
-    After `run`, `summary` is the last line to print, or None if there is no summary.
+    When the method `run` returns, `summary` is the last line to print, or None.
     """
 
     def __init__(self, watched: Watched, seconds_max: float | None, print_row: Print) -> None:
@@ -35,7 +35,10 @@ class Sniffer:
         self.summary: str | None = None
 
     async def run(self, link: Link) -> None:
-        """Watch the port for the configured time. Raises PortLost if the port fails."""
+        """Watch the port until the time limit is reached, if there is one.
+
+        Raises PortLost if the port fails.
+        """
         protocol, units = self._watched.protocol, self._watched.port.units
         if self._watched.overhears:
             named = protocol if isinstance(protocol, Modbus) else None
@@ -68,7 +71,7 @@ class Sniffer:
                     )
 
     async def _ask(self, link: Link, protocol: PollerSettings) -> None:
-        shown = AskedRows(self._print, self._watched.port.units)
+        shown = PollPrinter(self._print, self._watched.port.units)
         polling = Polling(protocol, self._watched.port.polled_line, shown)
         try:
             async with asyncio.timeout(self._seconds_max):
@@ -79,8 +82,8 @@ class Sniffer:
             self.summary = f"{shown.frames} frames, {polling.tally.damaged.total()} damaged"
 
 
-class AskedRows:
-    """Printed rows of a polled port: each request, and the response with its decoded values."""
+class PollPrinter:
+    """Printer of a polled port's traffic: requests, and responses with their decoded values."""
 
     def __init__(self, print_row: Print, units: Mapping[str, str]) -> None:
         self._print = print_row
@@ -90,16 +93,19 @@ class AskedRows:
         self.frames = 0
 
     def asked(self, request: Request) -> None:
-        """Print a new request. If bytes of an earlier response are buffered, print them first."""
+        """Print a request that has just been sent.
+
+        If bytes of an earlier response are still buffered, print these bytes first.
+        """
         if self._answer:
             self._show(self._answer, "<")
         self._show(request.data, f"> {request.text}")
         self._answer = b""
 
     def received(self, data: bytes) -> None:
-        """Buffer the bytes of a response.
+        """Buffer received bytes until the response is complete.
 
-        Bytes that do not belong to a response are printed immediately.
+        If no response is expected, print the bytes immediately.
         """
         if self._answer is not None:
             self._answer += data
@@ -117,7 +123,7 @@ class AskedRows:
         self._answer = None
 
     def learnt(self, text: str) -> None:
-        """Print what polling has found out about a device."""
+        """Print a note from the poller about a device, for example about a limit of the device."""
         self._show(b"", f"-- {text}")
 
     async def wait_until_accepted(self) -> None:

@@ -35,9 +35,9 @@ def ports_table(answer: dict[str, Any]) -> "RenderableType":
 
 
 def rows_of(chunk: "Chunk", texts_of: Texts) -> Iterator[str]:
-    """Yield text rows that show received bytes, 16 per row.
+    """Yield text rows that show received bytes, 16 per row, with the messages in them.
 
-    `texts_of` decodes the bytes of a row. The row also shows each message that ends in these bytes.
+    `texts_of` decodes the bytes of a row, and returns a text for each message that ends in them.
     """
     data = chunk.data
     for at in range(0, len(data), BYTES_A_ROW):
@@ -73,7 +73,7 @@ def sample_rows(frame: "Frame") -> Iterator[str]:
 
 
 def devices_found(configuration: "Path | None") -> Iterator[dict[str, Any]]:
-    """Yield a summary of each Modbus device that the gateway has a description for.
+    """Yield a summary of each Modbus device for which the gateway has a description.
 
     Raises CommandFailed if a description is invalid.
     """

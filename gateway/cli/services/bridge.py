@@ -57,9 +57,9 @@ def bridge(
 def _described_as(settings: "BridgeSettings", configuration: "Configuration") -> "BridgeSettings":
     """Return the bridge's settings, with values added for Home Assistant's device descriptions.
 
-    These are the gateway id, the topics for availability and problems, and the status page's URL.
-    Without an availability topic, Home Assistant would keep showing the last value of a device
-    that no longer responds.
+    The added values are the gateway id, the topics for availability and problems, and the status
+    page's URL. Without an availability topic, Home Assistant would keep showing the last value of a
+    device that no longer responds.
     """
     from gateway.configuration.whole import GATEWAY_TOPIC
 

@@ -137,7 +137,7 @@ class PreparedIdle(Prepared):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedUplink(Prepared):
-    """An uplink to another broker, with everything that it needs to start."""
+    """The connection to an upstream broker, ready to run."""
 
     settings: "UplinkSettings"
 

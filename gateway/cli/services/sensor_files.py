@@ -1,6 +1,6 @@
-"""Gives the running bridge access to the configuration files of its ports.
+"""Access to the configuration files of serial ports, for the running bridge.
 
-This is needed for *Add a sensor* on the status page, where operators add and change sensors.
+The bridge needs it for *Add a sensor* on the status page, where operators add and change sensors.
 """
 
 from collections.abc import Callable, Mapping
@@ -46,7 +46,7 @@ class ConfigurationSource:
 
 
 class _Reader:
-    """Reads and changes the bridge's configuration while the bridge runs.
+    """Access to the bridge's configuration, which can be read and changed while the bridge runs.
 
     The required modules, which take 15 MB of memory, are loaded only on first use.
     """
@@ -176,8 +176,8 @@ def _ports_of(configuration: "Configuration") -> Ports:
 def _answering(work: Callable[Given, Result]) -> Callable[Given, Result]:
     """Return a function that calls `work` and converts its errors to Refused.
 
-    The errors are ChangeRefused and ConfigurationError. The bridge sends the code and message of
-    Refused as its response.
+    The converted errors are ChangeRefused and ConfigurationError. The bridge sends the code and the
+    message of Refused as its response.
     """
 
     def run(*given: Given.args, **named: Given.kwargs) -> Result:
@@ -195,10 +195,11 @@ def _answering(work: Callable[Given, Result]) -> Callable[Given, Result]:
 
 
 def _state_of(file: "PortFile | None") -> Mapping[str, object]:
-    """Return the version of a port's file, and two flags for the status page.
+    """Return the version of a port's file, and two flags that the status page uses.
 
     `can_change` is True if the page can change the file. `has_previous` is True if the page can
-    restore a previous version. `file` is None if the port has no file of its own in `conf.d/`.
+    restore a previous version. If the port has no file of its own in `conf.d/`, `file` is None. The
+    version is then None, and both flags are False.
     """
     if file is None:
         return {"version": None, "can_change": False, "has_previous": False}

@@ -19,10 +19,10 @@ STOP_SECONDS_MAX = 5.0
 
 
 def is_missing(root: Path = compiled_core.ROOT) -> bool:
-    """Return True if the core has not been compiled from the current sources yet.
+    """Return True if the core should be compiled, because its current sources are not compiled yet.
 
-    Return False if a compiled core is not wanted, if no compiler is available, or if compiling
-    these sources has failed before.
+    Return False outside a checkout, if compiling is switched off, if no compiler is available, or
+    if compiling these sources has failed before.
     """
     if not compiled_core.is_wanted(root):
         return False

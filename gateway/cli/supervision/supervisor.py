@@ -1,4 +1,4 @@
-"""Keeps a set of child processes running, and stops them in order.
+"""Supervisor that keeps a set of child processes running, and stops them in order.
 
 A child that exits is restarted after a delay that doubles each time, from one second up to thirty.
 A child never outlives the supervisor, because each child asks the kernel to send it SIGTERM when
@@ -51,7 +51,7 @@ class Child:
 
 
 class Supervisor:
-    """Starts child processes in order, restarts those that exit, and stops them on request."""
+    """Supervisor that starts and stops child processes, and restarts those that exit."""
 
     def __init__(self, environment: Mapping[str, str], say: Say) -> None:
         self._environment = dict(environment) | {SUPERVISOR_VARIABLE: str(os.getpid())}

@@ -114,10 +114,12 @@ def environment_of(
 ) -> dict[str, str]:
     """Return the environment variables for the child processes.
 
-    These are the variables in `around` (the environment of this process) and variables for the
-    command line options. Variables for development are added unless `as_services` is True. `read`
-    is the configuration that the children would read without added variables. No variable is added
-    for a value that is the same in `read`, because it would hide later changes in the file.
+    Args:
+        configuration: the configuration that the children use, with the command line options.
+        around: environment of this process, which the children inherit.
+        read: the configuration that the children would read without further variables. A value
+            that is the same there gets no variable, which would hide later changes in the file.
+        as_services: if False, variables with the defaults for developers are added.
     """
     from gateway.configuration.description import table_of
 
@@ -261,7 +263,7 @@ def subscribing_command(configuration: "Configuration") -> str | None:
 
 
 def _command() -> str:
-    """Return the command that runs `oncegate` again from the user's terminal."""
+    """Return the command with which the user can run `oncegate` in this terminal."""
     called = Path(sys.argv[0])
     if called.name != "oncegate":
         return "oncegate"

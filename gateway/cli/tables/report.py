@@ -124,8 +124,8 @@ def _line(result: dict[str, Any]) -> str:
 def _progress(written: int, count: int) -> None:
     """Show progress on a terminal, for example `1,200 of 3,000 gateways`.
 
-    `written` gateways already have their pages, and `count` is the number of all gateways. Nothing
-    is shown if there are only a few gateways.
+    `written` is the number of gateways that already have their pages, and `count` is the number of
+    all gateways. Nothing is shown if there are only a few gateways.
     """
     if sys.stderr.isatty() and count > PROGRESS_FROM:
         end = "\n" if written == count else ""

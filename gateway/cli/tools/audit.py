@@ -115,7 +115,10 @@ def _pinned(keys: Path | None) -> dict[str, list[str]]:
 
 
 def _counting(say: Say) -> Callable[[int, str], None]:
-    """Return a progress callback that shows the number of checked events and the current file."""
+    """Return a progress callback that passes a line of text to `say`.
+
+    The line contains the number of checked events and the name of the current file.
+    """
     return lambda events, what: say(f"{events:,} events, {what}")
 
 

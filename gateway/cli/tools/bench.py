@@ -140,9 +140,10 @@ def bench(
 
 
 def _own_address_of(config: Path | None) -> tuple[str, int]:
-    """Return the address of this gateway's plain MQTT listener.
+    """Return the address of the broker to which this gateway's bridge connects.
 
-    Raises CommandFailed if there is no listener without TLS.
+    By default, this is the gateway's own broker. Raises CommandFailed if that broker has no
+    listener for plain MQTT.
     """
     configuration = configuration_of(config)
     if not configuration.reaches_broker:

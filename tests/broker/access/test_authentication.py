@@ -134,15 +134,15 @@ async def test_a_name_that_no_source_knows_costs_a_check(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checked: list[list[bool]] = []
-    held = PasswordWorkers.held
+    matches = PasswordWorkers.matches
 
     async def counting(
         workers: PasswordWorkers, hashes: Sequence[PasswordHash], password: bytes
     ) -> list[bool]:
-        checked.append(await held(workers, hashes, password))
+        checked.append(await matches(workers, hashes, password))
         return checked[-1]
 
-    monkeypatch.setattr(PasswordWorkers, "held", counting)
+    monkeypatch.setattr(PasswordWorkers, "matches", counting)
     authenticator = Authenticator([FileUsers(PasswordFile.load(path), KEY), OtherUsers()])
     assert (await authenticator.check(Login("nobody", b"secret"))).reason_code == 0x86
     assert checked == [[False, False]], "Argon2 and SCRAM, as for each user"
@@ -208,12 +208,12 @@ async def test_a_password_that_is_changed_while_it_is_checked_does_not_let_in(
 ) -> None:
     users = FileUsers(PasswordFile.load(path), KEY)
     authenticator = Authenticator([users])
-    held = PasswordWorkers.held
+    matches = PasswordWorkers.matches
 
     async def slow(
         workers: PasswordWorkers, hashes: Sequence[PasswordHash], password: bytes
     ) -> list[bool]:
-        found = await held(workers, hashes, password)
+        found = await matches(workers, hashes, password)
         if not changed:
             changed.append(True)
             if is_removed:
@@ -224,7 +224,7 @@ async def test_a_password_that_is_changed_while_it_is_checked_does_not_let_in(
         return found
 
     changed: list[bool] = []
-    monkeypatch.setattr(PasswordWorkers, "held", slow)
+    monkeypatch.setattr(PasswordWorkers, "matches", slow)
     first = asyncio.create_task(authenticator.check(Login("argon", b"secret")))
     assert (await first).reason_code == 0x86
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gateway.broker.access.passwords.file import set_password
-from gateway.broker.access.users.removed_file import FILE_NAME, Kept, load, save
+from gateway.broker.access.users.removed_file import FILE_NAME, RemovedFile, load, save
 from gateway.broker.server.proof_ends import DAY_MS, ProofEnds
 from gateway.broker.wire.packets import (
     Connack,
@@ -122,8 +122,8 @@ async def test_what_a_power_cut_took_counts_from_the_start_and_never_means_never
         assert await site.queued_after_a_message(broker) == 1
     path = site.directory / "data" / FILE_NAME
     kept = load(path)
-    assert set(kept.ends) == {"dora"}, "not those whom the file has"
-    save(path, Kept(kept.known, kept.removed))
+    assert set(kept.expiry_ms) == {"dora"}, "not those whom the file has"
+    save(path, RemovedFile(kept.listed, kept.removed))
     async with site.broker() as broker:
         assert await site.queued_after_a_message(broker) == 2
         let_days_pass(broker, 29)

@@ -19,7 +19,7 @@ def test_passwd_writes_scram_keys_and_never_shows_the_password(tmp_path: Path) -
     keys = PasswordFile.load(tmp_path / "p").scram_keys_of("ann")
     assert keys is not None
     assert keys.iterations == 15_000
-    assert keys.holds(b"xyzzy")
+    assert keys.matches(b"xyzzy")
     assert "xyzzy" not in (tmp_path / "p").read_text()
 
 

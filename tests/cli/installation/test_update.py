@@ -56,14 +56,14 @@ def test_a_package_a_container_and_a_wheel_are_updated_in_their_own_ways(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(update, "direct_url", lambda: {"archive_info": {}, "url": "file:///x.whl"})
-    assert f"`{sys.prefix}/bin/pip install './oncegate-VERSION" in update.way_here()
+    assert f"`{sys.prefix}/bin/pip install './oncegate-VERSION" in update.how_to_update()
     monkeypatch.setattr(update, "PACKAGE", Path(sys.prefix))
     monkeypatch.setattr(update, "CONTAINER_MARKS", ())
-    assert "`apt install ./oncegate_VERSION_ARCHITECTURE.deb`" in update.way_here()
+    assert "`apt install ./oncegate_VERSION_ARCHITECTURE.deb`" in update.how_to_update()
     mark = tmp_path / "containerenv"
     mark.touch()
     monkeypatch.setattr(update, "CONTAINER_MARKS", (mark,))
-    assert "start the container from a newer image" in update.way_here()
+    assert "start the container from a newer image" in update.how_to_update()
 
 
 def test_no_text_installs_a_package_by_our_name_alone() -> None:

@@ -1,4 +1,4 @@
-"""Loading and checking of a TLS listener's certificate files, and its TLS context.
+"""The certificate files of a TLS listener: loading, checking, and the resulting TLS context.
 
 To load a certificate, this module performs a TLS handshake with itself in memory. A successful
 handshake proves that the certificate and its key work, and reveals the certificate's fields.
@@ -51,12 +51,12 @@ _MODES: Final = {
 
 
 class CertificateError(AccessFileError):
-    """Error raised if a certificate cannot be used. The message names file, problem and fix."""
+    """Error about an unusable certificate. The message names the file, the problem and the fix."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TlsFiles:
-    """The certificate files of one listener, and its requirements for client certificates."""
+    """One listener's certificate files, and the listener's requirements for client certificates."""
 
     certificate: Path
     key: Path
@@ -173,11 +173,11 @@ def _chain_problem(files: TlsFiles, error: ssl.SSLError) -> str:
             f"{key}: does not belong to the certificate {certificate}: name the key that it was "
             "made with"
         )
-    return f"{certificate}, {key}: cannot be used: {said_by(error)}"
+    return f"{certificate}, {key}: cannot be used: {reason_of(error)}"
 
 
 def _accept_clients(context: ssl.SSLContext, files: TlsFiles) -> None:
-    """Set up a TLS context to verify client certificates, as the configuration requires."""
+    """Set up a TLS context to verify client certificates as `files` requires."""
     context.verify_mode = _MODES[files.client_certificates]
     if files.ca is not None:
         _read_pem(files.ca, b"CERTIFICATE", "the certificates of clients' authorities")
@@ -192,7 +192,7 @@ def _load_trusted(context: ssl.SSLContext, path: Path) -> None:
     try:
         context.load_verify_locations(path)
     except ssl.SSLError as error:
-        raise CertificateError(f"{path}: cannot be used: {said_by(error)}") from None
+        raise CertificateError(f"{path}: cannot be used: {reason_of(error)}") from None
     except OSError as error:
         raise CertificateError(f"{path}: cannot be read: {error.strerror}") from None
 
@@ -226,10 +226,11 @@ def _check_key(path: Path) -> None:
 
 
 def _read_pem(path: Path, label: bytes, what: str) -> bytes:
-    """Return the contents of a PEM file.
+    """Return the contents of a PEM file, which must contain a block of the right type.
 
-    Raises CertificateError if the file is unreadable or too long, or contains no block whose label
-    ends with `label`. `what` describes the expected contents, for the error message.
+    The block's label must end with `label`, for example with `PRIVATE KEY`. `what` describes the
+    expected contents in error messages. Raises CertificateError if the file is unreadable, too long
+    or without such a block.
     """
     try:
         with path.open("rb") as file:
@@ -274,7 +275,7 @@ def _described(files: TlsFiles) -> dict[str, Any]:
         described = ends[1].getpeercert()
     except ssl.SSLError as error:
         raise CertificateError(
-            f"{path}: no client would accept it: {said_by(error)}; it has to be a server's"
+            f"{path}: no client would accept it: {reason_of(error)}; it has to be a server's"
         ) from None
     assert described, "what was verified can be read"
     return described
@@ -288,7 +289,7 @@ def _has_shaken_hands(end: ssl.SSLObject) -> bool:
     return True
 
 
-def said_by(error: ssl.SSLError) -> str:
+def reason_of(error: ssl.SSLError) -> str:
     """Return the reason stated in an OpenSSL error, without the position in OpenSSL's source."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return error.verify_message

@@ -1,4 +1,4 @@
-"""Extraction of the user name from a client's certificate. A setting selects the field."""
+"""Extraction of a client's user name from the certificate field that a setting selects."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final

@@ -62,16 +62,19 @@ def issued_of(certificate: bytes) -> Issued:
 
 
 def names_of(lists: Iterable[frozenset[Issued]]) -> frozenset[str]:
-    """Return the short names (`Issued.name`) of the certificates in several revocation lists."""
+    """Return the short names (`Issued.name`) of all certificates in `lists`.
+
+    Each item of `lists` is the set of certificates that are revoked for one listener.
+    """
     return frozenset(issued.name for each in lists for issued in each)
 
 
-def revoked_in(lists: bytes) -> frozenset[Issued]:
-    """Return all certificates that are revoked by `lists`, the contents of a PEM file.
+def revoked_in(pem: bytes) -> frozenset[Issued]:
+    """Return all certificates that are revoked by the revocation lists in a PEM file.
 
-    Raises NotDer if a revocation list in the file is invalid.
+    `pem` is the contents of the file. Raises NotDer if one of its revocation lists is invalid.
     """
-    return frozenset(revoked for found in _LIST.findall(lists) for revoked in _revoked_in(found))
+    return frozenset(revoked for found in _LIST.findall(pem) for revoked in _revoked_in(found))
 
 
 def _revoked_in(encoded: bytes) -> Iterator[Issued]:

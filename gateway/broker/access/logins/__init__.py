@@ -1,1 +1,1 @@
-"""Login checks: the queue of logins, delays after wrong guesses, and results."""
+"""Login checks: the queue of logins, delays after wrong passwords, and results."""

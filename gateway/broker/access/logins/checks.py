@@ -33,7 +33,7 @@ Parameters = ParamSpec("Parameters")
 
 
 class Checks:
-    """Scheduler that checks passwords and tokens, and decides which queued login is next."""
+    """Scheduler of password and token checks. It decides which queued login is checked next."""
 
     def __init__(self, guesses: Guesses) -> None:
         self.guesses = guesses
@@ -59,16 +59,16 @@ class Checks:
         return self._turns.waiting
 
     @property
-    def failed(self) -> int:
+    def failed_workers(self) -> int:
         """Number of worker processes that exited or did not respond during a password check."""
-        return self._workers.failed
+        return self._workers.failed_workers
 
-    async def held(
+    async def matches(
         self, login: Login, hashes: Sequence[PasswordHash], password: bytes
     ) -> list[bool]:
         """Wait for the login's turn, then check `password` against every hash in `hashes`.
 
-        Return one Boolean per hash: True if it is a hash of `password`.
+        Return one Boolean per hash: True if `password` matches this hash.
 
         Raises:
             Busy: too many logins are queued.
@@ -76,7 +76,7 @@ class Checks:
             WorkerFailed: no worker process could check the password.
         """
         await self._turns.begin(login)
-        return await self._to_the_end(login, self._workers.held(hashes, password))
+        return await self._finish(login, self._workers.matches(hashes, password))
 
     async def run(
         self,
@@ -93,15 +93,15 @@ class Checks:
         """
         await self._turns.begin(login)
         loop = asyncio.get_running_loop()
-        return await self._to_the_end(
+        return await self._finish(
             login, loop.run_in_executor(self._threads, lambda: check(*arguments, **keywords))
         )
 
-    async def _to_the_end(self, login: Login, check: Awaitable[Result]) -> Result:
-        """Wait for a check that has begun, and return its result.
+    async def _finish(self, login: Login, check: Awaitable[Result]) -> Result:
+        """Wait until a running check is complete, and return its result.
 
-        The check continues even if the caller is cancelled. When the check is complete, the next
-        login in the queue can be checked.
+        The check continues even if the caller is cancelled. When it is complete, another login in
+        the queue may be checked.
         """
         running = asyncio.ensure_future(check)
         self._running.add(running)
@@ -113,19 +113,20 @@ class Checks:
             del running, check  # their exception refers to this frame, which is a reference cycle
 
     def remember(self, login: Login, answer: AuthenticationAnswer) -> None:
-        """Record the result of a login.
+        """Record the result of a login, from which the delays of later logins are calculated.
 
-        A failure delays later guesses. After a success, the user counts as known at the client's
-        address, so that guesses from other addresses cannot lock the user out.
+        `answer` is the result. A wrong password delays later guesses. After a success, the user
+        counts as known at the client's address, so that guesses from other addresses cannot lock
+        the user out.
 
         If a token belongs to a user other than the one named in the packet, nothing is recorded.
         """
-        place = self.guesses.place_of(login.origin, login.username)
+        keys = self.guesses.keys_of(login.origin, login.username)
         if answer.reason_code == 0 and answer.username == login.username:
-            self.guesses.succeeded(place)
+            self.guesses.record_success(keys)
         elif answer.reason_code == BAD_USER_NAME_OR_PASSWORD:
             now = asyncio.get_running_loop().time()
-            self.guesses.failed(place, login.password, now)
+            self.guesses.record_failure(keys, login.password, now)
 
     def close(self) -> None:
         """Stop the worker processes. No further check of credentials is started."""

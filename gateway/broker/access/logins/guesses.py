@@ -52,8 +52,8 @@ FAILURES_OF_KNOWN_MAX = 5
 """Failures since its last success after which a known pair of origin and user is forgotten."""
 
 
-class Failed:
-    """Failures counted under one key of a table, and the time of the last failure."""
+class FailureCount:
+    """Count and latest time of the failed logins of an origin, a user or a pair of both."""
 
     __slots__ = ("at", "count", "password")
 
@@ -70,15 +70,15 @@ class Failures:
 
     def __init__(self, delay_seconds_max: float) -> None:
         self._delay_seconds_max = delay_seconds_max
-        self._entries: OrderedDict[bytes, Failed] = OrderedDict()
+        self._entries: OrderedDict[bytes, FailureCount] = OrderedDict()
 
     def __len__(self) -> int:
         """Return the number of keys in the table."""
         return len(self._entries)
 
-    def add(self, key: bytes, now: float) -> Failed:
-        """Count one more failure for a key, and return the table entry of this key."""
-        entry = self._entries.setdefault(key, Failed())
+    def add(self, key: bytes, now: float) -> FailureCount:
+        """Count one more failure for a key, and return the key's table entry."""
+        entry = self._entries.setdefault(key, FailureCount())
         entry.count = _decayed(entry, now) + 1
         entry.at = now
         self._entries.move_to_end(key)
@@ -87,15 +87,15 @@ class Failures:
         return entry
 
     def forget(self, key: bytes) -> None:
-        """Remove the failures that were counted for a key."""
+        """Remove the entry of a key from the table, if there is one."""
         self._entries.pop(key, None)
 
-    def get(self, key: bytes) -> Failed | None:
-        """Return the entry of a key, or None if no failures are counted for the key."""
+    def get(self, key: bytes) -> FailureCount | None:
+        """Return the entry of a key, or None if the table has no entry for this key."""
         return self._entries.get(key)
 
     def delay_seconds(self, key: bytes, now: float) -> float:
-        """Return how many seconds a check at `now` is delayed by the earlier failures of a key."""
+        """Return by how many seconds earlier failures of a key delay a check at time `now`."""
         entry = self._entries.get(key)
         if entry is None:
             return 0.0
@@ -116,12 +116,12 @@ class Failures:
         return min(self._delay_seconds_max, DELAY_SECONDS_FIRST * 2 ** (min(excess, 11) - 1))
 
 
-def _decayed(entry: Failed, now: float) -> float:
+def _decayed(entry: FailureCount, now: float) -> float:
     return float(entry.count * 0.5 ** ((now - entry.at) / HALF_LIFE_SECONDS))
 
 
-class Place:
-    """Keys of one login in the three failure tables: its origin, its user, and the pair of both.
+class LoginKeys:
+    """Keys of a login in the three failure tables: for its origin, its user, and the pair of both.
 
     Each key is a digest of fixed length, because names can be 64 KiB long.
     """
@@ -147,69 +147,69 @@ class Guesses:
 
     @property
     def tables(self) -> tuple[Failures, Failures, Failures]:
-        """The three tables of failed logins: by origin, by user, and by pair of origin and user."""
+        """All three tables of failed logins: by origin, by user, and by pair of origin and user."""
         return self._origins, self._users, self._pairs
 
-    def place_of(self, origin: str, username: str) -> Place:
+    def keys_of(self, origin: str, username: str) -> LoginKeys:
         """Return the table keys of a login from `origin` as `username`."""
-        return Place(
+        return LoginKeys(
             self._digest(b"origin", origin.encode()),
             self._digest(b"user", username.encode()),
             self._digest(b"pair", origin.encode() + b"\0" + username.encode()),
         )
 
-    def failed(self, place: Place, password: bytes | None, now: float) -> None:
-        """Record a failed login of the user and origin in `place`.
+    def record_failure(self, keys: LoginKeys, password: bytes | None, now: float) -> None:
+        """Record a failed login of a user from an origin. `keys` identifies both.
 
         Repeated failures with the same password, by the same user from the same origin, count as
         one guess from this origin.
         """
-        before = self._pairs.get(place.pair)
+        before = self._pairs.get(keys.pair)
         digest = self._digest(b"password", password or b"")
         if before is None or before.password != digest:
-            self._origins.add(place.origin, now)
+            self._origins.add(keys.origin, now)
         if before is None or now - before.at > HALF_LIFE_SECONDS:
             # Counted once per address, because repeated failures delay only their own address.
-            self._users.add(place.user, now)
-        self._pairs.add(place.pair, now).password = digest
-        if place.pair in self._known:
-            self._known[place.pair] += 1
-            if self._known[place.pair] >= FAILURES_OF_KNOWN_MAX:
-                del self._known[place.pair]
+            self._users.add(keys.user, now)
+        self._pairs.add(keys.pair, now).password = digest
+        if keys.pair in self._known:
+            self._known[keys.pair] += 1
+            if self._known[keys.pair] >= FAILURES_OF_KNOWN_MAX:
+                del self._known[keys.pair]
 
-    def succeeded(self, place: Place) -> None:
-        """Record a successful login. `place` identifies the user and the origin of the login."""
-        self._pairs.forget(place.pair)
-        self._known[place.pair] = 0
-        self._known.move_to_end(place.pair)
+    def record_success(self, keys: LoginKeys) -> None:
+        """Record a successful login of a user from an origin. `keys` identifies both."""
+        self._pairs.forget(keys.pair)
+        self._known[keys.pair] = 0
+        self._known.move_to_end(keys.pair)
         if len(self._known) > KNOWN_MAX:
             self._known.popitem(last=False)
 
-    def is_known(self, place: Place) -> bool:
-        """Return True if the user in `place` has recently logged in from the origin in `place`."""
-        return place.pair in self._known
+    def is_known(self, keys: LoginKeys) -> bool:
+        """Return True if a user has recently logged in from an origin. `keys` identifies both."""
+        return keys.pair in self._known
 
-    def is_suspect(self, place: Place) -> bool:
-        """Return True if there are recent failed logins from the origin in `place`."""
-        return self._origins.get(place.origin) is not None
+    def is_suspect(self, keys: LoginKeys) -> bool:
+        """Return True if logins from the origin that `keys` identifies have recently failed."""
+        return self._origins.get(keys.origin) is not None
 
-    def user_wait_seconds(self, place: Place, now: float) -> float:
+    def user_wait_seconds(self, keys: LoginKeys, now: float) -> float:
         """Return how many seconds a login is delayed because of the user's earlier failures.
 
         A user who recently logged in from the same origin is not delayed.
         """
-        return 0.0 if self.is_known(place) else self._users.delay_seconds(place.user, now)
+        return 0.0 if self.is_known(keys) else self._users.delay_seconds(keys.user, now)
 
-    def free_at(self, place: Place) -> float:
+    def free_at(self, keys: LoginKeys) -> float:
         """Return the earliest time at which a login may be checked.
 
         Earlier failures of the same user from the same origin delay the login. Failures of other
         users from this origin delay it too, unless the user recently logged in from this origin.
         """
-        free_at = self._pairs.free_at(place.pair)
-        if self.is_known(place):
+        free_at = self._pairs.free_at(keys.pair)
+        if self.is_known(keys):
             return free_at
-        return max(free_at, self._origins.free_at(place.origin))
+        return max(free_at, self._origins.free_at(keys.origin))
 
     def _digest(self, kind: bytes, text: bytes) -> bytes:
         return hashlib.blake2b(text, digest_size=16, key=self._key, person=kind).digest()

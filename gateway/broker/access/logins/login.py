@@ -1,4 +1,4 @@
-"""A login that is to be checked, and the network origin of the client."""
+"""Credentials and address of a client that logs in, and the network origin of an address."""
 
 import ipaddress
 from collections.abc import Callable
@@ -51,10 +51,11 @@ def host_of(address: str) -> str:
 
 
 def origin_of(address: str) -> str:
-    """Return a name for the group of addresses that one person could easily switch between.
+    """Return the network origin of a client's address.
 
-    The name is the IPv4 address, the /64 network of an IPv6 address, `loopback`, or `local` for
-    anything that is not an IP address.
+    Addresses that one person can easily use in turn have the same origin. The origin is the IPv4
+    address, the /64 network of an IPv6 address, `loopback`, or `local` for anything that is not an
+    IP address.
     """
     try:
         host = ipaddress.ip_address(host_of(address))

@@ -1,4 +1,4 @@
-"""The result of an accepted login, and a version string that shows whether it is still valid.
+"""The result of an accepted login, and a version that changes when the login becomes invalid.
 
 The version is computed from the data that authenticated the user: the user's entry in the password
 file, the user's row in the database, or the settings for accepting tokens. If this data changes,

@@ -33,14 +33,14 @@ class Abandoned(Exception):
 class Ticket:
     """A login in the queue, with the time at which its check may start."""
 
-    __slots__ = ("begins", "guesses", "login", "not_before", "origin", "place")
+    __slots__ = ("begins", "guesses", "keys", "login", "not_before", "origin")
 
     def __init__(self, login: Login, guesses: Guesses, now: float) -> None:
         self.login = login
         self.guesses = guesses
         self.origin = login.origin
-        self.place = guesses.place_of(self.origin, login.username)
-        self.not_before = now + guesses.user_wait_seconds(self.place, now)
+        self.keys = guesses.keys_of(self.origin, login.username)
+        self.not_before = now + guesses.user_wait_seconds(self.keys, now)
         self.begins: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     @property
@@ -50,7 +50,7 @@ class Ticket:
 
     def free_at(self) -> float:
         """Return the earliest time at which the check of this login may start."""
-        return max(self.not_before, self.guesses.free_at(self.place))
+        return max(self.not_before, self.guesses.free_at(self.keys))
 
 
 class Queue:
@@ -62,18 +62,18 @@ class Queue:
 
     def add(self, ticket: Ticket) -> None:
         """Append a login to the queue of its user."""
-        self.by_user.setdefault(ticket.place.user, deque()).append(ticket)
+        self.by_user.setdefault(ticket.keys.user, deque()).append(ticket)
         self.count += 1
 
     def take(self, ticket: Ticket) -> None:
         """Remove a login, and move the login's user to the end of the processing order."""
-        waiting = self.by_user[ticket.place.user]
+        waiting = self.by_user[ticket.keys.user]
         waiting.remove(ticket)
         self.count -= 1
         if waiting:
-            self.by_user.move_to_end(ticket.place.user)
+            self.by_user.move_to_end(ticket.keys.user)
         else:
-            del self.by_user[ticket.place.user]
+            del self.by_user[ticket.keys.user]
 
     def heads(self) -> list[Ticket]:
         """Return the next login of each user, in the order in which the users are processed."""
@@ -85,14 +85,14 @@ class Queue:
 
 
 class Turns:
-    """Queue of logins, of which at most `places` are processed concurrently."""
+    """Queue of logins. It limits the number of logins that are processed concurrently."""
 
-    def __init__(self, guesses: Guesses, places: int) -> None:
+    def __init__(self, guesses: Guesses, concurrent_max: int) -> None:
         self.delayed = 0
         """Number of logins since the broker's start that were delayed by earlier wrong guesses."""
         self.waiting = 0
         self._guesses = guesses
-        self._places = places
+        self._concurrent_max = concurrent_max
         self._queues: OrderedDict[str, Queue] = OrderedDict()
         self._running: dict[str, int] = {}
         self._timer: asyncio.TimerHandle | None = None
@@ -116,7 +116,7 @@ class Turns:
             await ticket.begins
         except asyncio.CancelledError:
             if not ticket.begins.cancelled() and ticket.begins.exception() is None:
-                self.end(login)  # the login was given a place and does not use it
+                self.end(login)  # the login was given its turn and does not use it
             raise
         finally:
             del ticket  # its exception refers to this frame, which is a reference cycle
@@ -130,8 +130,8 @@ class Turns:
         self._continue()
 
     def stop(self) -> None:
-        """Stop processing logins. Logins in the queue wait until they are cancelled."""
-        self._places = 0
+        """Stop processing queued logins. They stay in the queue until their callers cancel them."""
+        self._concurrent_max = 0
         if self._timer is not None:
             self._timer.cancel()
 
@@ -141,7 +141,7 @@ class Turns:
             self._timer = None
         loop = asyncio.get_running_loop()
         now = loop.time()
-        while self.waiting and sum(self._running.values()) < self._places:
+        while self.waiting and sum(self._running.values()) < self._concurrent_max:
             ticket, due = self._next(now)
             if ticket is None:
                 if due < NEVER:
@@ -156,15 +156,16 @@ class Turns:
                 ticket.begins.set_exception(Abandoned)
 
     def _next(self, now: float) -> tuple[Ticket | None, float]:
-        """Return the next login to process, or None if no queued login may be processed now.
+        """Return the next login to process, and the time at which to search the queue again.
 
-        Also return the time at which to search the queue again.
+        The login is None if no queued login may be processed now. Only then is the time needed. It
+        is infinite if no login in the queue is delayed.
         """
         found: Ticket | None = None
         due = NEVER
         for origin, queue in self._queues.items():
             for ticket in queue.heads():
-                is_known = self._guesses.is_known(ticket.place)
+                is_known = self._guesses.is_known(ticket.keys)
                 if not is_known and self._is_full(origin, ticket):
                     continue
                 free_at = ticket.free_at() if ticket.is_wanted else now
@@ -181,7 +182,7 @@ class Turns:
 
         Only addresses with recent failed logins are limited to one login at a time.
         """
-        return self._running.get(origin, 0) > 0 and self._guesses.is_suspect(ticket.place)
+        return self._running.get(origin, 0) > 0 and self._guesses.is_suspect(ticket.keys)
 
     def _take(self, ticket: Ticket) -> None:
         queue = self._queues[ticket.origin]

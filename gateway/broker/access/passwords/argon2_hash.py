@@ -21,8 +21,8 @@ class Argon2Hash:
         """Return a new hash of a password, with a new random salt."""
         return cls(_HASHER.hash(password))
 
-    def holds(self, password: bytes) -> bool:
-        """Return True if this is the hash of `password`."""
+    def matches(self, password: bytes) -> bool:
+        """Return True if `password` matches this hash."""
         try:
             return _HASHER.verify(self.text, password)
         except (VerificationError, InvalidHashError):

@@ -56,7 +56,7 @@ FILE_MODE = 0o600
 class PasswordFile:
     """Users with their password hashes or SCRAM keys, as loaded from the password file.
 
-    The loaded contents never change. After a change of the file, the file is loaded again.
+    An instance never changes. If the file changes, it is loaded into a new instance.
     """
 
     def __init__(self, entries: Mapping[str, Entry]) -> None:
@@ -162,15 +162,15 @@ class PasswordFile:
         The check runs in this process, not in a worker process.
         """
         hashes, own = self.hashes_of(username)
-        held = [each for each in hashes if each.holds(password)]
-        return any(each is own for each in held) and bool(password)
+        matching = [each for each in hashes if each.matches(password)]
+        return any(each is own for each in matching) and bool(password)
 
     def has_empty_password(self, username: str) -> bool:
         """Return True if the user's entry was created from an empty password."""
         entry = self._entries[username]
         if isinstance(entry, ScramKeys):
             return scram_keys.are_of_empty_password(entry)
-        return entry.holds(b"")
+        return entry.matches(b"")
 
     def _nobodys_keys(self) -> ScramKeys:
         nothing = bytes(scram_keys.KEY_BYTES)
@@ -194,9 +194,10 @@ def _nobodys_hash(entries: Mapping[str, Entry]) -> MosquittoHash | None:
 
 @cache
 def decoy_hash() -> Argon2Hash:
-    """Return the Argon2 hash that is checked for users who have no Argon2 hash.
+    """Return an Argon2 hash that no password matches.
 
-    Because of this extra check, a login takes about the same time for all users.
+    It is checked in addition for users without an Argon2 hash of their own. Because of this extra
+    check, a login takes about the same time for all users.
     """
     return Argon2Hash.of(secrets.token_urlsafe(16))
 

@@ -53,9 +53,9 @@ def refuse_password(password: bytes) -> None:
 def refuse_unprepared(username: str) -> None:
     """Raise PasswordFileError if SASLprep forbids or changes a user name.
 
-    A SCRAM client sends the normal form of a name, so any other form would never match.
+    A SCRAM client sends the normal form of a name (RFC 5802 section 5.1), so any other form would
+    never match.
     """
-    # Clients send the SASLprep form (RFC 5802 section 5.1), so another form would never match.
     try:
         prepared = prepared_of(username, stored=True)
     except Unprepared as unprepared:

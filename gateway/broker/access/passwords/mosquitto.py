@@ -41,8 +41,8 @@ class MosquittoHash:
     salt: bytes
     digest: bytes
 
-    def holds(self, password: bytes) -> bool:
-        """Return True if this is the hash of `password`.
+    def matches(self, password: bytes) -> bool:
+        """Return True if `password` matches this hash.
 
         The time taken does not depend on the result, so the time reveals nothing about the hash.
         """

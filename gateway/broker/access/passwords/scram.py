@@ -57,9 +57,10 @@ class _Refused(Exception):
 
 
 class _Expected(Enum):
-    """The state of the exchange: the message that the client must send next.
+    """The message that the client must send next.
 
-    The state is not stored as a bound method, because that would create a reference cycle.
+    The exchange stores this value as its state. It does not store the method that processes the
+    message, because a stored bound method would create a reference cycle.
     """
 
     FIRST = "client-first"

@@ -49,8 +49,8 @@ class ScramKeys:
     stored_key: bytes
     server_key: bytes
 
-    def holds(self, password: bytes) -> bool:
-        """Return True if these are the keys of `password`.
+    def matches(self, password: bytes) -> bool:
+        """Return True if `password` matches these keys.
 
         The time taken does not depend on the result, so the time reveals nothing about the keys.
         """

@@ -45,10 +45,10 @@ If memory runs out, the kernel kills a worker instead of the broker. Killed work
 
 
 class PasswordHash(Protocol):
-    """Interface of a hash of one user's password. Implementations must be picklable."""
+    """Hash of one user's password, in any supported format. Implementations must be picklable."""
 
-    def holds(self, password: bytes) -> bool:
-        """Return True if this is the hash of `password`.
+    def matches(self, password: bytes) -> bool:
+        """Return True if `password` matches this hash.
 
         The time taken does not depend on the result, so the time reveals nothing about the hash.
         """
@@ -69,7 +69,7 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
         pickled = requests.read(*SIZE.unpack(size))
         hashes, password = pickle.loads(pickled)  # noqa: S301 - our parent wrote it
         # The check of an empty password takes the same time, and always fails.
-        answers.write(bytes(each.holds(password) and bool(password) for each in hashes))
+        answers.write(bytes(each.matches(password) and bool(password) for each in hashes))
         answers.flush()
 
 

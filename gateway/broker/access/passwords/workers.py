@@ -89,7 +89,7 @@ class PasswordWorkers:
     """Pool of worker processes. Each password is checked by an idle worker."""
 
     def __init__(self) -> None:
-        self.failed = 0
+        self.failed_workers = 0
         """Number of workers since the broker's start that exited or did not respond."""
         self._busy_until = float("-inf")
         """Time on the event loop's clock until which workers run with normal priority."""
@@ -99,18 +99,18 @@ class PasswordWorkers:
     def prepare(self) -> None:
         """Start a worker now, so that the first login does not wait for a worker to start.
 
-        Workers run with normal priority for START_SECONDS. If no process can be started, the first
-        login tries again.
+        During the next START_SECONDS, workers run with normal priority. If no process can be
+        started now, the first login tries again.
         """
         self._busy_until = asyncio.get_running_loop().time() + START_SECONDS
         with suppress(OSError):
             self._rest(self._worker(has_low_priority=False))
 
-    async def held(self, hashes: Sequence[PasswordHash], password: bytes) -> list[bool]:
-        """Check a password against several hashes, and return one Boolean for each hash.
+    async def matches(self, hashes: Sequence[PasswordHash], password: bytes) -> list[bool]:
+        """Check a password against several hashes, and return True for each hash that it matches.
 
-        Each concurrent check runs in its own process. The caller limits the number of concurrent
-        checks.
+        The list that is returned contains one Boolean for each hash. Each concurrent check runs in
+        its own process. The caller limits the number of concurrent checks.
 
         Raises:
             WorkerFailed: the password could not be checked.
@@ -137,11 +137,11 @@ class PasswordWorkers:
         return [worker.process.pid for worker in self._all]
 
     async def _checked(self, request: bytes, count: int) -> bytes | None:
-        """Return a worker's response, or None if the worker failed.
+        """Return a worker's response to a request, or None if the worker failed.
 
         A low-priority worker is used first. If it gets too little CPU time, a worker with normal
-        priority repeats the check. All further checks then use normal priority for a while. `count`
-        is the number of hashes in the request. Raises OSError if no process can be started.
+        priority repeats the check. Further checks then use normal priority for BUSY_SECONDS.
+        `count` is the number of hashes in the request. Raises OSError if no process can be started.
         """
         loop = asyncio.get_running_loop()
         try:
@@ -153,7 +153,7 @@ class PasswordWorkers:
                         self._busy_until = loop.time() + BUSY_SECONDS
                 return await self._asked(self._worker(has_low_priority=False), request, count)
         except TimeoutError:
-            self.failed += 1
+            self.failed_workers += 1
             return None
 
     async def _unless_starved(self, request: bytes, count: int) -> bytes | None:
@@ -201,7 +201,7 @@ class PasswordWorkers:
         try:
             answer = await worker.ask(request, count)
         except ConnectionError:
-            self.failed += 1
+            self.failed_workers += 1
         finally:
             # Also if the caller is cancelled. Otherwise the next caller would read this response.
             if answer is None:

@@ -88,7 +88,7 @@ class FileRules(AccessRules):
     # -- decisions for the core
 
     def may_connect(self, client: Client) -> bool:
-        """Return True if a client may connect. See `decide` for the rule that applies."""
+        """Return True if a client may connect. `decide` describes how the rule is chosen."""
         return self._allowed(self._rights_of(client).connect)
 
     def may_publish(self, client: Client, topic: str, qos: int, retain: bool) -> bool:
@@ -145,12 +145,12 @@ class FileRules(AccessRules):
         return number != NOTHING and self._allows[number]
 
     def _first_of_filter(self, client: Client, whole_filter: str, qos: int) -> tuple[int, int]:
-        """Find the first rule for a filter, and the first rule for the filter and its share group.
+        """Return the positions of the first rule for a filter and of the first rule for its group.
 
-        `whole_filter` can be a shared subscription, for example `$share/group/sensors/#`. The first
-        search is for the filter `sensors/#`, and the second search is for this filter and its
-        group. Return the positions of both rules in the file. A position is NOTHING if no rule
-        matches, or if there is no group.
+        For the filter `$share/group/sensors/#`, the first position is that of the first rule that
+        covers `sensors/#`. The second is that of the first rule that covers this filter for
+        `group`. A position is the rule's index in the file, or NOTHING if no rule matches. Without
+        a group, the second position is NOTHING.
         """
         group, topic_filter = split_shared(whole_filter)
         kind = _SUBSCRIBE[qos]
@@ -182,7 +182,7 @@ class FileRules(AccessRules):
         return [
             number
             for number in numbers
-            if rules[number].who.is_about(
+            if rules[number].who.applies_to(
                 username=username, client_id=client_id, listener=listener, groups=client.groups
             )
         ]

@@ -35,7 +35,7 @@ from gateway.broker.access.rules.line import (
     text_of,
     words_of,
 )
-from gateway.broker.access.rules.rule import ClientPattern, Rule, Who
+from gateway.broker.access.rules.rule import ClientConditions, ClientPattern, Rule
 from gateway.broker.access.rules.topic_patterns import has_placeholder, pattern_error
 
 FILE_BYTES_MAX: Final = 1 << 20
@@ -193,7 +193,7 @@ class _Parser:
             raise Mistake(f"does not say whom it is about: {hint or fix}")
         return conditions, position
 
-    def _who_of(self, conditions: Mapping[str, str]) -> Who:
+    def _who_of(self, conditions: Mapping[str, str]) -> ClientConditions:
         user, group = conditions.get("user"), conditions.get("group")
         if group is not None and group not in self._groups:
             fix = nearest(group, self._groups, f"add a line: group {group} = USER...")
@@ -202,7 +202,7 @@ class _Parser:
         if user == "*" or "anonymous" in conditions:
             named = user == "*"
         client, listener = conditions.get("client"), conditions.get("listener")
-        return Who(
+        return ClientConditions(
             None if user == "*" else user,
             named,
             None if group is None else frozenset(self._groups[group]),

@@ -1,6 +1,6 @@
-"""Parsing of one line of the access rules file: its words, and the actions that it covers.
+"""Parsing of one line of the access rules file into words and actions.
 
-Every error in a line is raised as a `Mistake`, whose message contains the fix.
+An error in a line raises `Mistake`, whose message contains the fix.
 """
 
 import re

@@ -60,8 +60,8 @@ class ClientPattern:
 
 
 @dataclass(frozen=True, slots=True)
-class Who:
-    """The clients to which a rule applies. Every condition that is not None must be met."""
+class ClientConditions:
+    """Conditions that a client must meet for a rule to apply. The condition None is always met."""
 
     user: str | None = None
     """Name of the only user to which the rule applies."""
@@ -74,7 +74,7 @@ class Who:
     client: ClientPattern | None = None
     listener: ClientPattern | None = None
 
-    def is_about(
+    def applies_to(
         self,
         *,
         username: str | None,
@@ -82,11 +82,11 @@ class Who:
         listener: str,
         groups: frozenset[str] = frozenset(),
     ) -> bool:
-        """Return True if the rule applies to the client that the arguments describe.
+        """Return True if the client that the arguments describe meets all conditions.
 
-        After a restart, the listener of a stored session is unknown until the session's client
-        reconnects. Until then, a session without a user matches any listener, so that it keeps its
-        rights. A session with a user matches no listener.
+        `listener` is empty for a stored session whose client has not connected since the broker's
+        start. If such a session has no user, it meets every condition on the listener, so that it
+        keeps its rights. If it has a user, it meets no such condition except `*`.
         """
         if self.user is not None and username != self.user:
             return False
@@ -110,7 +110,7 @@ class Rule:
     text: str
     """The rule as written in the file."""
     allow: bool
-    who: Who
+    who: ClientConditions
     kinds: int
     """The kinds of actions that the rule decides, as a bit mask."""
     patterns: tuple[str, ...] | None

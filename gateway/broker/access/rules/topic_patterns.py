@@ -62,7 +62,7 @@ def has_placeholder(pattern: str) -> bool:
 
 
 def substituted(pattern: str, *, username: str | None, client_id: str) -> str | None:
-    """Return a pattern with the client's values in place of the placeholders.
+    """Return a pattern with its placeholders replaced by the client's user name and identifier.
 
     The result is None if the pattern cannot match any topic for this client.
     """
@@ -108,8 +108,8 @@ class PatternTree:
     def add(self, pattern: str | None, number: int, kinds: int) -> None:
         """Add a pattern without placeholders. The pattern None matches all topics.
 
-        Patterns must be added in ascending order of `number`. In `kinds`, one bit is set for each
-        kind of action to which the pattern applies.
+        Patterns must be added in ascending order of `number`. `kinds` is a bit mask of the kinds of
+        action to which the pattern applies.
         """
         self.size += 1
         if pattern is None:

@@ -21,8 +21,8 @@ from gateway.broker.access.tokens.verification import (
     Header,
     TokenRefused,
     TokenRules,
+    check_header,
     header_of,
-    refuse_unsigned,
     token_of,
 )
 from gateway.broker.core.effects import AuthenticationAnswer
@@ -76,7 +76,7 @@ class TokenUsers:
     ) -> AuthenticationAnswer:
         """Check a token with the provider's key, and return the result of the check."""
         try:
-            refuse_unsigned(token, header, self._rules)
+            check_header(token, header, self._rules)
             key = await self._keys.get(header.key_id)
             if key is None:
                 raise TokenRefused("the provider has no key of the name that it gives")
@@ -108,10 +108,10 @@ class TokenUsers:
         )
 
     async def entry_of(self, login: Login, checks: Checks) -> bytes | None:
-        """Return the configured settings for tokens. They are the same for every user.
+        """Return the configured settings for tokens, because no data is stored for a user.
 
-        Other user sources return the stored data of the user, but this source has no list of users.
-        A token is valid until it expires or the settings change. The provider is not queried.
+        The settings are the same for every user. A login is valid until its token expires or the
+        settings change. The provider is not queried.
         """
         return self._entry
 
@@ -126,8 +126,8 @@ class TokenUsers:
     async def digest_of(self, login: Login, digest: bytes, checks: Checks, since: float) -> bytes:
         """Return `digest` if the provider still has the key that signed the token, otherwise b"".
 
-        `digest` is the digest of this key. If the result is different, the caller closes the
-        connection.
+        `digest` is the digest of this key. If the result is not equal to `digest`, the caller
+        closes the connection.
         """
         return digest if digest in await self._keys.digests() else b""
 

@@ -105,8 +105,8 @@ def header_of(token: bytes) -> Header | None:
     return Header(header["alg"], key_id if isinstance(key_id, str) else None)
 
 
-def refuse_unsigned(token: bytes, header: Header, rules: TokenRules) -> None:
-    """Raise TokenRefused if a token is too long, or is not signed with an allowed algorithm.
+def check_header(token: bytes, header: Header, rules: TokenRules) -> None:
+    """Raise TokenRefused if a token is too long, or if the algorithm in its header is not allowed.
 
     This check does not need the provider's keys.
     """
@@ -130,7 +130,7 @@ def token_of(
 
     Args:
         token: the whole token.
-        header: the token's header, accepted by `refuse_unsigned`.
+        header: the token's header, accepted by `check_header`.
         key: JSON Web Key of the provider (RFC 7517).
         rules: requirements for the token.
         client_id: client identifier of the client that sent the token.

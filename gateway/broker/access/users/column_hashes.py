@@ -44,8 +44,8 @@ class BcryptHash:
 
     text: str
 
-    def holds(self, password: bytes) -> bool:
-        """Return True if this is the hash of `password`. bcrypt ignores bytes after the 72nd."""
+    def matches(self, password: bytes) -> bool:
+        """Return True if `password` matches this hash. bcrypt ignores bytes after the 72nd."""
         found = bcrypt.hashpw(password[:BCRYPT_PASSWORD_BYTES], self.text.encode())
         return hmac.compare_digest(found, self.text.encode())
 
@@ -62,8 +62,8 @@ class Digest:
     after: bytes
     digest: bytes
 
-    def holds(self, password: bytes) -> bool:
-        """Return True if this is the hash of `password`."""
+    def matches(self, password: bytes) -> bool:
+        """Return True if `password` matches this hash."""
         if self.iterations:
             found = hashlib.pbkdf2_hmac(self.name, password, self.before, self.iterations)
         else:

@@ -111,7 +111,10 @@ class DatabaseUsers:
         """A typical hash, verified for unknown users so that their logins take the same time."""
 
     async def check(self, login: Login, checks: Checks) -> AuthenticationAnswer | None:
-        """Check the password of a user, and return the result, or None for an unknown user.
+        """Check the password of a user, and return the result.
+
+        The result is None for an unknown user. It is also None if the database does not respond and
+        the configuration then leaves logins to the next source.
 
         Raises:
             Busy: too many logins are queued.
@@ -122,7 +125,7 @@ class DatabaseUsers:
             return None
         values = self._query.values_of(login)
         user = self._remembered_user(values)
-        if user is not None and await self._holds(user, login, login.password, checks):
+        if user is not None and await self._matches(user, login, login.password, checks):
             return _accepted(user, login)
         try:
             now = await self._read(values, login, checks)
@@ -131,7 +134,7 @@ class DatabaseUsers:
         if now is None:
             return None
         is_other = user is None or now.password_hash != user.password_hash
-        if is_other and await self._holds(now, login, login.password, checks):
+        if is_other and await self._matches(now, login, login.password, checks):
             return _accepted(now, login)
         return AuthenticationAnswer(BAD_USER_NAME_OR_PASSWORD, None, None)
 
@@ -210,8 +213,8 @@ class DatabaseUsers:
         self._database.close()
 
     @staticmethod
-    async def _holds(user: User, login: Login, password: bytes, checks: Checks) -> bool:
-        return all(await checks.held(login, (user.password_hash,), password))
+    async def _matches(user: User, login: Login, password: bytes, checks: Checks) -> bool:
+        return all(await checks.matches(login, (user.password_hash,), password))
 
     def _remembered_user(self, values: tuple[str, ...]) -> User | None:
         found = self._remembered.get(values)

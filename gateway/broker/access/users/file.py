@@ -50,8 +50,10 @@ class FileUsers:
         if password is None or login.username not in file:
             return None
         hashes, own = file.hashes_of(login.username)
-        held = await checks.held(login, hashes, password)
-        is_right = any(each is own for each, holds in zip(hashes, held, strict=True) if holds)
+        results = await checks.matches(login, hashes, password)
+        is_right = any(
+            each is own for each, matches in zip(hashes, results, strict=True) if matches
+        )
         if is_right and self.file.has_same_entry(file, login.username):
             entry = file.entry_of(login.username)
             assert entry is not None, "its password was checked"

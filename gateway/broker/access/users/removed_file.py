@@ -25,14 +25,14 @@ class RemovedFileError(AccessFileError):
 
 
 @dataclass(frozen=True)
-class Kept:
-    """The contents of the removed-users file: user names, expiry times and client certificates."""
+class RemovedFile:
+    """Contents of the removed-users file: user names, expiry times and client certificates."""
 
-    known: frozenset[str] = frozenset()
+    listed: frozenset[str] = frozenset()
     """Users that were in the password file when it was last loaded."""
     removed: frozenset[str] = frozenset()
     """Users who no longer exist in their user source but still have a session."""
-    ends: Mapping[str, int | None] = field(default_factory=dict)
+    expiry_ms: Mapping[str, int | None] = field(default_factory=dict)
     """Expiry times of credentials, by the name of a user who is not in the password file.
 
     Times are in milliseconds of gateway time, a clock that never jumps. None means that the
@@ -42,7 +42,7 @@ class Kept:
     """Certificate with which the client of a stored session logged in, by client identifier."""
 
 
-def load(path: Path) -> Kept:
+def load(path: Path) -> RemovedFile:
     """Load the removed-users file. Return empty contents if the file does not exist.
 
     Raises:
@@ -52,25 +52,25 @@ def load(path: Path) -> Kept:
         with open(path, "rb", opener=lambda name, flags: open_private(Path(name), flags)) as file:
             data = file.read(FILE_BYTES_MAX + 1)
     except FileNotFoundError:
-        return Kept()
+        return RemovedFile()
     except OSError as error:
         raise RemovedFileError(f"{path}: cannot be read: {error.strerror}") from error
     try:
-        return _kept_in(data)
+        return _contents_in(data)
     except (ValueError, RecursionError) as error:
         raise RemovedFileError(f"{path}: is no file of removed users: {error}") from error
 
 
-def _kept_in(data: bytes) -> Kept:
+def _contents_in(data: bytes) -> RemovedFile:
     document = json.loads(data) if len(data) <= FILE_BYTES_MAX else None
     if not isinstance(document, dict):
         raise ValueError("expected an object")
     if document.get("format") != FORMAT:
         raise ValueError(f"it has format {document.get('format')!r}, expected {FORMAT}")
-    return Kept(
+    return RemovedFile(
         _names_in(document.get("known")),
         _names_in(document.get("removed")),
-        _ends_in(document.get("proven_until_ms", {})),
+        _expiry_in(document.get("proven_until_ms", {})),
         _certificates_in(document.get("certificates", {})),
     )
 
@@ -81,7 +81,7 @@ def _names_in(value: object) -> frozenset[str]:
     return frozenset(value)
 
 
-def _ends_in(value: object) -> dict[str, int | None]:
+def _expiry_in(value: object) -> dict[str, int | None]:
     if not isinstance(value, dict) or not all(
         each is None or (isinstance(each, int) and not isinstance(each, bool))
         for each in value.values()
@@ -96,18 +96,18 @@ def _certificates_in(value: object) -> dict[str, str]:
     return dict(value)
 
 
-def text_of(kept: Kept) -> bytes:
-    """Return the contents of the removed-users file, as JSON."""
+def text_of(contents: RemovedFile) -> bytes:
+    """Return the JSON text of a removed-users file with the given contents."""
     document = {
         "format": FORMAT,
-        "known": sorted(kept.known),
-        "removed": sorted(kept.removed),
-        "proven_until_ms": dict(sorted(kept.ends.items())),
-        "certificates": dict(sorted(kept.certificates.items())),
+        "known": sorted(contents.listed),
+        "removed": sorted(contents.removed),
+        "proven_until_ms": dict(sorted(contents.expiry_ms.items())),
+        "certificates": dict(sorted(contents.certificates.items())),
     }
     return json.dumps(document, indent=1).encode() + b"\n"
 
 
-def save(path: Path, kept: Kept) -> None:
-    """Replace the removed-users file durably. Raises OSError if writing fails."""
-    replace_durably(path, text_of(kept), partial=path.with_name(f"{path.name}.partial"))
+def save(path: Path, contents: RemovedFile) -> None:
+    """Replace the removed-users file durably with new contents. Raises OSError if writing fails."""
+    replace_durably(path, text_of(contents), partial=path.with_name(f"{path.name}.partial"))

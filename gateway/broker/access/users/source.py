@@ -12,7 +12,7 @@ from gateway.broker.core.effects import AuthenticationAnswer
 class Exchange(Protocol):
     """The enhanced authentication exchange of one client.
 
-    The exchange responds to the client's messages in order.
+    `step` must be called for each message of the client, in order.
     """
 
     async def step(self, data: bytes) -> AuthenticationAnswer:
@@ -47,7 +47,10 @@ class Source(Protocol):
         """
 
     async def check(self, login: Login, checks: Checks) -> AuthenticationAnswer | None:
-        """Check a login, and return the result, or None if this source does not know the user.
+        """Check a login, and return the result.
+
+        The result is None if the next source should decide, for example because this source does
+        not contain the user.
 
         Raises Busy if too many logins are queued, Abandoned if the client is no longer waiting, and
         WorkerFailed if no worker process could check the password.

@@ -240,7 +240,7 @@ class Authentications:
 
     def _count(self) -> None:
         checks = self._authenticator.checks
-        now = Counter(login_delayed=checks.delayed, password_worker=checks.failed)
+        now = Counter(login_delayed=checks.delayed, password_worker=checks.failed_workers)
         for reason, count in (now - self._counted).items():
             self._broker.statistics.count_error(reason, count)
         self._counted = now

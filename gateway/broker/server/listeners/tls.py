@@ -14,7 +14,7 @@ import time
 from time import perf_counter
 from typing import Final
 
-from gateway.broker.access.certificates.listener import said_by
+from gateway.broker.access.certificates.listener import reason_of
 from gateway.broker.access.certificates.peer import peer_of
 from gateway.broker.access.certificates.peer_names import NoUser, user_of
 from gateway.broker.server.listeners.certificates import Certificates, end_revoked, end_withdrawn
@@ -128,7 +128,7 @@ class TlsLayer(TlsTransport[MqttProtocol]):
         return True
 
     def _refuse(self, error: ssl.SSLError) -> None:
-        said = said_by(error)
+        said = reason_of(error)
         if error.reason in _NO_TLS:
             said = "not a TLS client: use TLS at this port, or the port of a listener without TLS"
         reason = CERTIFICATE_REFUSED if error.reason in _CERTIFICATE_ERRORS else HANDSHAKE_FAILED
@@ -157,7 +157,7 @@ class TlsLayer(TlsTransport[MqttProtocol]):
         if wrong is None:
             self.close()  # the client closed TLS, so no more data can arrive
         elif not isinstance(wrong, ssl.SSLWantReadError) and not self._is_over:
-            self._end(RECORD_WRONG, said_by(wrong))
+            self._end(RECORD_WRONG, reason_of(wrong))
         elif self._waits:
             self._update_reading()
 

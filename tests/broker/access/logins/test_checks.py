@@ -36,16 +36,16 @@ async def test_no_more_are_checked_than_there_are_places_and_the_loop_goes_on() 
 
 async def test_what_is_answered_counts_for_who_guesses_and_who_is_known() -> None:
     checks = Checks(Guesses())
-    place = checks.guesses.place_of(ANNA.origin, "anna")
+    keys = checks.guesses.keys_of(ANNA.origin, "anna")
     checks.remember(ANNA, AuthenticationAnswer(0x89, None, None))
-    assert not checks.guesses.is_suspect(place)
+    assert not checks.guesses.is_suspect(keys)
     checks.remember(ANNA, AuthenticationAnswer(0x86, None, None))
-    assert checks.guesses.is_suspect(place)
-    assert not checks.guesses.is_known(place)
+    assert checks.guesses.is_suspect(keys)
+    assert not checks.guesses.is_known(keys)
     checks.remember(ANNA, AuthenticationAnswer(0, None, "ben"))
-    assert not checks.guesses.is_known(place), "it is another user who has proven something"
+    assert not checks.guesses.is_known(keys), "it is another user who has proven something"
     checks.remember(ANNA, AuthenticationAnswer(0, None, "anna"))
-    assert checks.guesses.is_known(place)
+    assert checks.guesses.is_known(keys)
     checks.close()
 
 

@@ -49,8 +49,8 @@ class Line:
     def fail(self, address: str, count: int) -> None:
         now = asyncio.get_running_loop().time()
         for number in range(count):
-            place = self.guesses.place_of(Login("", address=address).origin, f"guess {number}")
-            self.guesses.failed(place, b"x", now)
+            keys = self.guesses.keys_of(Login("", address=address).origin, f"guess {number}")
+            self.guesses.record_failure(keys, b"x", now)
 
 
 async def test_each_address_has_its_turn_however_many_wait_at_another() -> None:
@@ -73,7 +73,7 @@ async def test_within_an_address_each_user_has_its_turn() -> None:
 
 async def test_a_user_that_is_known_at_its_address_comes_before_all_others() -> None:
     line = Line()
-    line.guesses.succeeded(line.guesses.place_of("192.0.2.7", "anna"))
+    line.guesses.record_success(line.guesses.keys_of("192.0.2.7", "anna"))
     for number in range(50):
         line.add(f"guess {number}", f"198.51.100.{number}:1")
     line.add("anna")

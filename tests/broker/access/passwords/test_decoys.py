@@ -38,8 +38,8 @@ def test_they_have_the_form_of_a_users_keys_and_no_password_fits_them() -> None:
     real = keys_of("secret", salt=bytes(SALT_BYTES), iterations=ITERATIONS_MIN)
     assert parse(keys.text()) == keys
     assert len(keys.text()) == len(real.text())
-    assert not keys.holds(b"")
-    assert not keys.holds(b"ann")
+    assert not keys.matches(b"")
+    assert not keys.matches(b"ann")
 
 
 def test_what_a_killed_process_left_does_not_keep_a_key_from_being_made(

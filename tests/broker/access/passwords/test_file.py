@@ -202,13 +202,13 @@ def test_every_name_costs_the_same_checks_where_hashes_of_mosquitto_are(
     set_password(path, "argon", b"secret")
     users = PasswordFile.load(path)
     checked: list[int] = []
-    holds = MosquittoHash.holds
+    matches = MosquittoHash.matches
 
     def counting(entry: MosquittoHash, password: bytes) -> bool:
         checked.append(entry.iterations)
-        return holds(entry, password)
+        return matches(entry, password)
 
-    monkeypatch.setattr(MosquittoHash, "holds", counting)
+    monkeypatch.setattr(MosquittoHash, "matches", counting)
     for name in ("anna", "argon", "scram", "nobody"):
         assert not users.verify(name, b"wrong")
     assert checked == [101] * 4

@@ -25,9 +25,9 @@ HASH = base64.b64encode(bytes(64)).decode()
 @pytest.mark.parametrize("text", [OF_6, OF_7])
 def test_what_mosquitto_wrote_is_checked(text: str) -> None:
     entry = parse(text)
-    assert entry.holds(b"secret")
-    assert not entry.holds(b"Secret")
-    assert not entry.holds(b"")
+    assert entry.matches(b"secret")
+    assert not entry.matches(b"Secret")
+    assert not entry.matches(b"")
     assert entry.text() == text
 
 

@@ -16,10 +16,10 @@ PENCIL = keys_of("pencil", salt=SALT, iterations=4096)
 def test_keys_survive_their_text_form() -> None:
     assert scram_keys.parse(PENCIL.text()) == PENCIL
     assert PENCIL.text().startswith("{SCRAM-SHA-256}4096:W22ZaJ0SNY7soEsUEjb6gQ==:")
-    assert PENCIL.holds(b"pencil")
-    assert PENCIL.holds("p\u00adencil".encode())
+    assert PENCIL.matches(b"pencil")
+    assert PENCIL.matches("p\u00adencil".encode())
     for wrong in (b"Pencil", b"", b"\xff", b"pencil\0", "\U0001f600".encode()):
-        assert not PENCIL.holds(wrong)
+        assert not PENCIL.matches(wrong)
 
 
 @pytest.mark.parametrize(

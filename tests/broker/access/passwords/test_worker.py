@@ -19,14 +19,16 @@ def test_each_hash_gets_a_byte_whatever_its_kind() -> None:
     )
     answers = io.BytesIO()
     serve(requests, answers)
-    held = [[each.holds(password) for each in hashes] for password in (b"pass word", b"secret")]
-    assert [each[:2] for each in held] == [[True, False], [False, True]]
-    assert answers.getvalue() == bytes(held[0] + held[1])
+    results = [
+        [each.matches(password) for each in hashes] for password in (b"pass word", b"secret")
+    ]
+    assert [each[:2] for each in results] == [[True, False], [False, True]]
+    assert answers.getvalue() == bytes(results[0] + results[1])
 
 
 def test_an_empty_password_is_never_anyone_s() -> None:
     hashes = (Argon2Hash.of(b""), SCRAM)
-    assert hashes[0].holds(b"")
+    assert hashes[0].matches(b"")
     answers = io.BytesIO()
     serve(io.BytesIO(request_of(hashes, b"")), answers)
     assert answers.getvalue() == bytes(2)

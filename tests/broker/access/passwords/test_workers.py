@@ -46,7 +46,7 @@ async def workers() -> AsyncIterator[PasswordWorkers]:
 async def one_that_gives_way(workers: PasswordWorkers, monkeypatch: pytest.MonkeyPatch) -> int:
     """Begin a check, and cancel it once its worker has low priority; return the process's id."""
     monkeypatch.setattr(module, "CHECK_SECONDS", NEVER_SECONDS)
-    check = asyncio.create_task(workers.held([HASH], SECRET))
+    check = asyncio.create_task(workers.matches([HASH], SECRET))
     await asyncio.sleep(0)
     (process_id,) = workers.process_ids
     async with asyncio.timeout(30):
@@ -72,9 +72,9 @@ def process(process_id: int) -> Path:
 
 async def test_a_password_is_checked_by_a_process_that_stays(workers: PasswordWorkers) -> None:
     assert workers.process_ids == []
-    assert await workers.held([HASH, Argon2Hash("none")], SECRET) == [True, False]
+    assert await workers.matches([HASH, Argon2Hash("none")], SECRET) == [True, False]
     before = workers.process_ids
-    assert await workers.held([HASH], b"wrong") == [False]
+    assert await workers.matches([HASH], b"wrong") == [False]
     assert workers.process_ids == before
     assert len(before) == 1
 
@@ -83,26 +83,26 @@ async def test_an_idle_process_ends_and_the_next_check_starts_another(
     workers: PasswordWorkers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "IDLE_SECONDS_MAX", 0.5)
-    together = [workers.held([HASH], SECRET) for _ in range(2)]
+    together = [workers.matches([HASH], SECRET) for _ in range(2)]
     assert await asyncio.gather(*together) == [[True], [True]]
     before = workers.process_ids
     assert len(before) == 2
     for process_id in before:
         await is_gone(process_id)
     assert workers.process_ids == []
-    assert await workers.held([HASH], SECRET) == [True]
-    assert workers.failed == 0
+    assert await workers.matches([HASH], SECRET) == [True]
+    assert workers.failed_workers == 0
 
 
 async def test_a_process_in_use_does_not_end(
     workers: PasswordWorkers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "IDLE_SECONDS_MAX", 4.0)
-    await workers.held([HASH], SECRET)
+    await workers.matches([HASH], SECRET)
     before = workers.process_ids
     for _ in range(5):
         await asyncio.sleep(0.9)
-        assert await workers.held([HASH], SECRET) == [True]
+        assert await workers.matches([HASH], SECRET) == [True]
         assert workers.process_ids == before
 
 
@@ -111,19 +111,19 @@ async def test_the_first_password_is_checked_by_a_process_that_was_started_befor
 ) -> None:
     workers.prepare()
     (process_id,) = workers.process_ids
-    assert await workers.held([HASH], SECRET) == [True]
+    assert await workers.matches([HASH], SECRET) == [True]
     assert workers.process_ids == [process_id]
     assert os.sched_getscheduler(process_id) == os.SCHED_OTHER
     monkeypatch.setattr(module, "CHECK_SECONDS", NEVER_SECONDS)
     monkeypatch.setattr(workers, "_busy_until", float("-inf"))
-    assert await workers.held([HASH], SECRET) == [True]
+    assert await workers.matches([HASH], SECRET) == [True]
     assert process_id not in workers.process_ids
 
 
 async def test_as_many_processes_are_started_as_passwords_are_checked_at_a_time(
     workers: PasswordWorkers,
 ) -> None:
-    answers = await asyncio.gather(*(workers.held([HASH], SECRET) for _ in range(2)))
+    answers = await asyncio.gather(*(workers.matches([HASH], SECRET) for _ in range(2)))
     assert answers == [[True], [True]]
     assert len(workers.process_ids) == 2
 
@@ -132,7 +132,7 @@ async def test_a_process_has_nothing_but_its_pipes_and_goes_first_when_memory_is
     workers: PasswordWorkers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ONCEGATE_SECRET", "of the broker's environment")
-    await workers.held([HASH], SECRET)
+    await workers.matches([HASH], SECRET)
     (process_id,) = workers.process_ids
     shown = process(process_id)
     environment = shown.joinpath("environ").read_bytes()
@@ -156,18 +156,18 @@ async def test_where_others_leave_nothing_a_process_with_a_share_of_the_cores_ta
 ) -> None:
     monkeypatch.setattr(module, "CHECK_SECONDS", 0.2)
     monkeypatch.setattr(module, "SHARE_LEAST", 0.1)
-    check = asyncio.create_task(workers.held([HASH], SECRET))
+    check = asyncio.create_task(workers.matches([HASH], SECRET))
     await asyncio.sleep(0)
     (gave_way,) = workers.process_ids
     os.kill(gave_way, signal.SIGSTOP)  # like a core that others keep busy
     assert await check == [True]
     (process_id,) = workers.process_ids
     assert process_id != gave_way
-    assert workers.failed == 0
+    assert workers.failed_workers == 0
     assert os.sched_getscheduler(process_id) == os.SCHED_OTHER
     before = os.getpriority(os.PRIO_PROCESS, 0)
     assert os.getpriority(os.PRIO_PROCESS, process_id) == min(19, before + NICENESS)
-    assert await workers.held([HASH], b"wrong") == [False]
+    assert await workers.matches([HASH], b"wrong") == [False]
     assert workers.process_ids == [process_id]
 
 
@@ -175,7 +175,7 @@ async def test_a_while_later_a_process_gives_way_again(
     workers: PasswordWorkers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "BUSY_SECONDS", 0.1)
-    await workers.held([HASH], SECRET)
+    await workers.matches([HASH], SECRET)
     (with_a_share,) = workers.process_ids
     assert os.sched_getscheduler(with_a_share) == os.SCHED_OTHER
     await asyncio.sleep(0.2)
@@ -192,8 +192,8 @@ async def test_a_core_that_others_keep_busy_lets_passwords_be_checked(
     os.sched_setaffinity(0, {min(cores)})  # new processes inherit this core
     busy = [await asyncio.create_subprocess_exec(sys.executable, "-c", BUSY) for _ in range(2)]
     try:
-        assert await workers.held([HASH], SECRET) == [True]
-        assert workers.failed == 0
+        assert await workers.matches([HASH], SECRET) == [True]
+        assert workers.failed_workers == 0
     finally:
         os.sched_setaffinity(0, cores)
         for each in busy:
@@ -202,7 +202,7 @@ async def test_a_core_that_others_keep_busy_lets_passwords_be_checked(
 
 
 async def test_it_keeps_no_memory_of_what_it_checked(workers: PasswordWorkers) -> None:
-    await workers.held([HASH] * 3, SECRET)
+    await workers.matches([HASH] * 3, SECRET)
     (process_id,) = workers.process_ids
     status = process(process_id).joinpath("status").read_text()
     found = re.search(r"VmRSS:\s+(\d+) kB", status)
@@ -214,35 +214,35 @@ async def test_it_keeps_no_memory_of_what_it_checked(workers: PasswordWorkers) -
 async def test_the_next_password_is_checked_after_a_process_was_killed(
     workers: PasswordWorkers,
 ) -> None:
-    await workers.held([HASH], SECRET)
+    await workers.matches([HASH], SECRET)
     (process_id,) = workers.process_ids
     os.kill(process_id, signal.SIGKILL)
-    assert await workers.held([HASH], SECRET) == [True]
+    assert await workers.matches([HASH], SECRET) == [True]
     assert workers.process_ids != [process_id]
-    assert workers.failed == 1
+    assert workers.failed_workers == 1
 
 
 async def test_a_password_is_checked_again_whose_process_is_killed_meanwhile(
     workers: PasswordWorkers,
 ) -> None:
-    await workers.held([HASH], SECRET)
+    await workers.matches([HASH], SECRET)
     (process_id,) = workers.process_ids
     os.kill(process_id, signal.SIGSTOP)
-    check = asyncio.create_task(workers.held([HASH], SECRET))
+    check = asyncio.create_task(workers.matches([HASH], SECRET))
     await asyncio.sleep(0)
     os.kill(process_id, signal.SIGKILL)
     assert await check == [True]
-    assert workers.failed == 1
+    assert workers.failed_workers == 1
 
 
 async def test_terminating_signals_for_the_broker_do_not_end_its_checks(
     workers: PasswordWorkers,
 ) -> None:
-    await workers.held([HASH], SECRET)
+    await workers.matches([HASH], SECRET)
     (process_id,) = workers.process_ids
     for number in (signal.SIGTERM, signal.SIGINT):
         os.kill(process_id, number)
-    assert await workers.held([HASH], SECRET) == [True]
+    assert await workers.matches([HASH], SECRET) == [True]
     assert workers.process_ids == [process_id]
 
 
@@ -252,7 +252,7 @@ async def test_without_a_process_nothing_is_known_of_a_password(
 ) -> None:
     monkeypatch.setattr(module, "COMMAND", command)
     with pytest.raises(WorkerFailed):
-        await workers.held([HASH], SECRET)
+        await workers.matches([HASH], SECRET)
     assert workers.process_ids == []
 
 
@@ -262,28 +262,28 @@ async def test_a_process_that_does_not_answer_is_killed(
     monkeypatch.setattr(module, "COMMAND", ("/bin/sleep", "3600"))
     monkeypatch.setattr(module, "CHECK_SECONDS_MAX", 0.05)
     with pytest.raises(WorkerFailed, match="2 processes"):
-        await workers.held([HASH], SECRET)
+        await workers.matches([HASH], SECRET)
     assert workers.process_ids == []
-    assert workers.failed == 2
+    assert workers.failed_workers == 2
 
 
 async def test_a_process_whose_caller_is_cancelled_is_asked_no_more(
     workers: PasswordWorkers,
 ) -> None:
-    await workers.held([HASH], SECRET)
+    await workers.matches([HASH], SECRET)
     (process_id,) = workers.process_ids
-    check = asyncio.create_task(workers.held([HASH], SECRET))
+    check = asyncio.create_task(workers.matches([HASH], SECRET))
     await asyncio.sleep(0)
     check.cancel()
     with pytest.raises(asyncio.CancelledError):
         await check
-    assert await workers.held([HASH], b"wrong") == [False]
+    assert await workers.matches([HASH], b"wrong") == [False]
     assert process_id not in workers.process_ids
 
 
 async def test_closing_ends_all_processes() -> None:
     made = PasswordWorkers()
-    await asyncio.gather(*(made.held([HASH], SECRET) for _ in range(2)))
+    await asyncio.gather(*(made.matches([HASH], SECRET) for _ in range(2)))
     process_ids = made.process_ids
     made.close()
     for process_id in process_ids:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gateway.broker.access.rules import file as module
 from gateway.broker.access.rules.file import RulesFileError, load, parse
-from gateway.broker.access.rules.rule import ClientPattern, Who
+from gateway.broker.access.rules.rule import ClientConditions, ClientPattern
 
 WORDS = st.sampled_from(
     [
@@ -41,12 +41,12 @@ def test_a_file_is_read_line_by_line() -> None:
     )
     first, second, third = file.rules
     assert (first.line, first.allow, first.patterns) == (3, True, ("cellar/#",))
-    assert first.who == Who(members=frozenset({"anna", "ben", "carl"}), group="ops")
+    assert first.who == ClientConditions(members=frozenset({"anna", "ben", "carl"}), group="ops")
     assert second.text.startswith('deny user "d e" client')
-    assert second.who == Who(
+    assert second.who == ClientConditions(
         user="d e", client=ClientPattern("s-*"), listener=ClientPattern("127.0.0.1:*")
     )
-    assert third.who == Who(named=True)
+    assert third.who == ClientConditions(named=True)
     assert file.groups == {"ops": {"anna", "ben", "carl"}}
 
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from gateway.broker.access.rules.rule import (
     CONNECT,
     RECEIVE,
+    ClientConditions,
     ClientPattern,
-    Who,
     publish_kind,
     subscribe_kind,
 )
@@ -29,26 +29,30 @@ def test_a_star_stands_for_any_characters(pattern: str, name: str) -> None:
     assert ClientPattern(pattern).matches(name) == (re.fullmatch(expression, name) is not None)
 
 
-def about(who: Who, username: str | None = None, client_id: str = "c", listener: str = "l") -> bool:
-    return who.is_about(username=username, client_id=client_id, listener=listener)
+def about(
+    who: ClientConditions, username: str | None = None, client_id: str = "c", listener: str = "l"
+) -> bool:
+    return who.applies_to(username=username, client_id=client_id, listener=listener)
 
 
 @pytest.mark.parametrize(
     ("who", "users"),
     [
-        (Who(), {None, "anna", "ben"}),
-        (Who(user="anna"), {"anna"}),
-        (Who(named=True), {"anna", "ben"}),
-        (Who(named=False), {None}),
-        (Who(members=frozenset({"ben"})), {"ben"}),
+        (ClientConditions(), {None, "anna", "ben"}),
+        (ClientConditions(user="anna"), {"anna"}),
+        (ClientConditions(named=True), {"anna", "ben"}),
+        (ClientConditions(named=False), {None}),
+        (ClientConditions(members=frozenset({"ben"})), {"ben"}),
     ],
 )
-def test_users(who: Who, users: set[str | None]) -> None:
+def test_users(who: ClientConditions, users: set[str | None]) -> None:
     assert {each for each in (None, "anna", "ben") if about(who, each)} == users
 
 
 def test_all_conditions_have_to_hold() -> None:
-    who = Who(user="anna", client=ClientPattern("sensor-*"), listener=ClientPattern("127.*"))
+    who = ClientConditions(
+        user="anna", client=ClientPattern("sensor-*"), listener=ClientPattern("127.*")
+    )
     assert about(who, "anna", "sensor-1", "127.0.0.1:1883")
     assert not about(who, "ben", "sensor-1", "127.0.0.1:1883")
     assert not about(who, "anna", "other", "127.0.0.1:1883")
@@ -71,26 +75,28 @@ def test_all_conditions_have_to_hold() -> None:
 def test_a_client_identifier_may_be_bound_to_its_user(
     pattern: str, user: str | None, client_id: str, fits: bool
 ) -> None:
-    assert about(Who(client=ClientPattern(pattern)), user, client_id) is fits
+    assert about(ClientConditions(client=ClientPattern(pattern)), user, client_id) is fits
 
 
 def test_a_listener_that_is_not_known_is_any_for_a_session_without_a_user_and_none_with_one() -> (
     None
 ):
-    who = Who(listener=ClientPattern("127.0.0.1:1883"))
+    who = ClientConditions(listener=ClientPattern("127.0.0.1:1883"))
     assert about(who, None, listener="")
     assert not about(who, "anna", listener="")
 
 
 def test_a_token_makes_members_of_a_group() -> None:
-    who = Who(members=frozenset({"ben"}), group="writers")
+    who = ClientConditions(members=frozenset({"ben"}), group="writers")
 
-    def is_about(username: str | None, *groups: str) -> bool:
-        return who.is_about(username=username, client_id="", listener="", groups=frozenset(groups))
+    def applies_to(username: str | None, *groups: str) -> bool:
+        return who.applies_to(
+            username=username, client_id="", listener="", groups=frozenset(groups)
+        )
 
-    assert is_about("ben")
-    assert is_about("anna", "readers", "writers")
-    assert not is_about("anna", "readers")
-    assert not Who(members=frozenset({"ben"})).is_about(
+    assert applies_to("ben")
+    assert applies_to("anna", "readers", "writers")
+    assert not applies_to("anna", "readers")
+    assert not ClientConditions(members=frozenset({"ben"})).applies_to(
         username="anna", client_id="", listener="", groups=frozenset({"ben"})
     )

@@ -125,4 +125,4 @@ async def test_a_token_that_does_not_hold_is_no_guess(
     expired = provider.token(seconds=-60)
     answer = await exchange(users, checks, f"n,,\x01auth=Bearer {expired}\x01\x01".encode())
     assert answer.reason_code == 0x87
-    assert not checks.guesses.is_suspect(checks.guesses.place_of("192.0.2.7", ""))
+    assert not checks.guesses.is_suspect(checks.guesses.keys_of("192.0.2.7", ""))

@@ -172,4 +172,4 @@ def test_what_is_checked_for_a_name_that_does_not_exist_holds_no_password(
     mariadb: MariaDB,
 ) -> None:
     (decoy,) = users_of(mariadb).decoys
-    assert not decoy.holds(b"secret")
+    assert not decoy.matches(b"secret")

@@ -65,7 +65,7 @@ async def test_a_user_of_the_file_is_answered_and_every_other_is_left_to_the_nex
 async def test_an_exchange_counts_for_the_user_that_it_names(
     users: FileUsers, checks: Checks
 ) -> None:
-    place = checks.guesses.place_of("192.0.2.7", "alice")
+    place = checks.guesses.keys_of("192.0.2.7", "alice")
     for password, code, is_known in (("wrong", 0x86, False), ("secret", 0, True)):
         exchange = users.begin(Login("", None, address="192.0.2.7:1"), checks)
         client = ScramClient("alice", password, "nonce")
@@ -79,4 +79,4 @@ async def test_an_exchange_counts_for_the_user_that_it_names(
 async def test_an_exchange_that_is_malformed_is_no_guess(users: FileUsers, checks: Checks) -> None:
     exchange = users.begin(Login("", None, address="192.0.2.7:1"), checks)
     assert (await exchange.step(b"nonsense")).reason_code == 0x87
-    assert not checks.guesses.is_suspect(checks.guesses.place_of("192.0.2.7", ""))
+    assert not checks.guesses.is_suspect(checks.guesses.keys_of("192.0.2.7", ""))

@@ -5,13 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from gateway.broker.access.users.removed_file import Kept, RemovedFileError, load, save
+from gateway.broker.access.users.removed_file import RemovedFile, RemovedFileError, load, save
 
 
 def test_what_is_saved_is_loaded_by_no_other_user(tmp_path: Path) -> None:
     path = tmp_path / "broker.removed-users.json"
-    assert load(path) == Kept()
-    kept = Kept(frozenset({"anna", "b\u00e9n"}), frozenset({"carl"}), {"d": 7}, {"c": "0f:1"})
+    assert load(path) == RemovedFile()
+    kept = RemovedFile(
+        frozenset({"anna", "b\u00e9n"}), frozenset({"carl"}), {"d": 7}, {"c": "0f:1"}
+    )
     save(path, kept)
     assert load(path) == kept
     assert path.stat().st_mode & 0o007 == 0

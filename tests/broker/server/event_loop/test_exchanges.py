@@ -113,15 +113,15 @@ async def test_beside_900_wrong_logins_a_right_one_from_elsewhere_waits_for_two_
     broker: Broker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     verified: list[bytes] = []
-    held = PasswordWorkers.held
+    matches = PasswordWorkers.matches
 
     async def counting(
         workers: PasswordWorkers, hashes: Sequence[PasswordHash], password: bytes
     ) -> list[bool]:
         verified.append(password)
-        return await held(workers, hashes, password)
+        return await matches(workers, hashes, password)
 
-    monkeypatch.setattr(PasswordWorkers, "held", counting)
+    monkeypatch.setattr(PasswordWorkers, "matches", counting)
     guessers = [await open_from(broker, "192.0.2.66") for _ in range(GUESSES)]
     for number, guesser in enumerate(guessers):
         guesser.send(login("alice", b"%d" % number))
