@@ -46,7 +46,7 @@ def key_of(root: Path = ROOT) -> str:
 
 
 def folder_of(key: str, root: Path = ROOT) -> Path:
-    """Return the folder for the build with this key. The folder may not exist yet."""
+    """Return the folder for the build with this key. The folder might not exist yet."""
     return root / "build" / "core" / key
 
 

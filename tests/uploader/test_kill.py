@@ -14,7 +14,7 @@ from pathlib import Path
 
 from gateway.broker.store.journal import Journal
 from gateway.broker.store.journal_files import journal_files
-from gateway.broker.store.journal_reading import JournalReading
+from gateway.broker.store.journal_scan import JournalScan
 from gateway.uploader.segments.names import segments_in
 from tests.uploader.chains import check_chain
 from tests.uploader.journals import Broker, first_sequence_of
@@ -38,7 +38,7 @@ class Sender:
 
     def __init__(self, data_dir: Path, chance: random.Random) -> None:
         self.journal = Journal(data_dir, FILE_BYTES)
-        self.journal.resume(JournalReading(self.journal.folder, checkpoint=1))
+        self.journal.resume(JournalScan(self.journal.folder, checkpoint=1))
         self.broker = Broker()
         self._commit(self.broker.started())
         self._chance = chance

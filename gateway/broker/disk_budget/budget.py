@@ -128,12 +128,12 @@ class Rules:
     damaged_files_max: int = DAMAGED_FILES_MAX
 
     @property
-    def room_is_made_below(self) -> int:
+    def removal_below_bytes(self) -> int:
         """Free space in bytes below which files are removed. This is twice `free_min`."""
         return 2 * self.free_min
 
     @property
-    def taken_again_from(self) -> int:
+    def accepted_from_bytes(self) -> int:
         """Free space in bytes at which the broker accepts new data again after the disk was full.
 
         This is more than `free_min`, so that the broker does not alternate quickly between
@@ -144,10 +144,10 @@ class Rules:
     def is_full(self, free_bytes: int, *, was_full: bool) -> bool:
         """Return True if no new data may be accepted.
 
-        `was_full` is the result of the previous call. A disk that was full counts as full until
-        `taken_again_from` bytes are free.
+        The argument `was_full` is the result of the previous call. A disk that was full counts as
+        full until `accepted_from_bytes` bytes are free.
         """
-        return free_bytes < (self.taken_again_from if was_full else self.free_min)
+        return free_bytes < (self.accepted_from_bytes if was_full else self.free_min)
 
 
 _LOG = (Kind.SENT, Kind.SEGMENT)
@@ -156,7 +156,7 @@ _LOG = (Kind.SENT, Kind.SEGMENT)
 def is_room_needed(items: Iterable[Item], free_bytes: int, rules: Rules) -> bool:
     """Return True if files must be removed, because space is short or a limit is exceeded."""
     found = list(items)
-    return free_bytes < rules.room_is_made_below or any(
+    return free_bytes < rules.removal_below_bytes or any(
         excess > 0
         for kinds, bytes_max, files_max in _bounds(rules)
         for excess in _excess_of(
@@ -173,9 +173,9 @@ def removals_of(items: Iterable[Item], free_bytes: int, rules: Rules) -> list[It
         counted = [item for item in in_order if item.kind in kinds]
         removals |= _beyond(counted, bytes_max, files_max)
     free_bytes += sum(item.size_bytes for item in removals)
-    if free_bytes < rules.room_is_made_below:
+    if free_bytes < rules.removal_below_bytes:
         for item in _without_newest_segment(in_order):
-            if free_bytes >= rules.room_is_made_below:
+            if free_bytes >= rules.removal_below_bytes:
                 break
             if item not in removals:
                 removals[item] = None

@@ -48,7 +48,7 @@ def disk_of(folder: Path) -> Disk:
 
 
 class Inventory:
-    """Lists the files that may be removed, except those of the journal.
+    """List of the files that may be removed, except those of the journal.
 
     Only folders that have changed since the last call are listed again.
     """
@@ -121,9 +121,9 @@ class Inventory:
 
 
 def _without(whole: Subfolder, files: list[SegmentFile]) -> Subfolder:
-    """Return the totals of a subfolder without its oldest segments.
+    """Return the totals of a subfolder without those of its oldest segments.
 
-    `whole` contains the totals of all segments, and `files` the oldest segments.
+    `whole` contains the totals of all segments, and `files` the segments to subtract.
     """
     if not files:
         return whole

@@ -109,10 +109,7 @@ class Hooks:
         self._held_back.append((self._broker.batch.batch_number, (weight_bytes, event)))
 
     def release(self) -> None:
-        """Pass the events whose batch is durable to the observer's thread.
-
-        Events that need no commit are passed too.
-        """
+        """Pass events to the observer's thread once any batch they depend on is durable."""
         if self.problem is not None:
             self._statistics.observe = None
             self._held_back.clear()

@@ -109,8 +109,8 @@ class Bans:
         """Lift a ban.
 
         Returns:
-            The lifted ban, and a Boolean: True if the change was written to disk. If the ban does
-            not exist, the result is None.
+            The lifted ban, and a Boolean: True if the change was written to disk. If there is no
+            such ban, None is returned instead of the pair.
         """
         ban = self._bans.pop((kind, value), None)
         if ban is None:
@@ -172,7 +172,7 @@ class Bans:
         networks = BannedNetworks([network_of(ban.value)] if ban.kind is Kind.ADDRESS else [])
         for connection, channel in list(self._event_loop.channels.items()):
             if connection.is_open and _is_about(ban, networks, connection):
-                self._event_loop.violate(channel, violation)
+                self._event_loop.close_for(channel, violation)
                 ended += 1
         logger.warning("%s %r %s; connections ended: %d", ban.kind, ban.value, detail, ended)
         return ended

@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 CHECK_SECONDS = 60.0
 """Interval between checks of file sizes while there is enough space, in seconds. If free space is
-below `room_is_made_below`, the check runs every second."""
+below `removal_below_bytes`, the check runs every second."""
 
 REMOVALS_MAX = 100
 """Maximum number of files removed per round: an SD card takes some milliseconds to free the blocks
@@ -38,7 +38,7 @@ RESERVE_RETRY_SECONDS = 5.0
 
 @dataclass
 class Round:
-    """The files that one check of the folders has selected for removal."""
+    """Result of a check of the folders: the files that are to be removed."""
 
     removals: list[Item]
 
@@ -105,7 +105,7 @@ class Housekeeping:
         if self._working is not None:
             return
         now = self._loop.time()
-        if waits or free_bytes < rules.room_is_made_below or now >= self._next_check:
+        if waits or free_bytes < rules.removal_below_bytes or now >= self._next_check:
             self._next_check = now + CHECK_SECONDS
             self._begin_round(rules)
         elif self._wants_reserve(rules, now):
@@ -162,7 +162,7 @@ class Housekeeping:
         elif error is not None:
             logger.warning("no disk space could be freed: %s", error)
         elif isinstance(done.result(), Round):
-            self._decided(done.result())
+            self._remove_selected(done.result())
 
     def _begin_round(self, rules: Rules) -> None:
         journal = [
@@ -183,9 +183,12 @@ class Housekeeping:
         removals = takewhile(lambda each: each.count == 1, removals_of(items, free_bytes, rules))
         return list(islice(removals, REMOVALS_MAX))
 
-    def _decided(self, decided: Round) -> None:
-        """Remove the selected files, after logging which events the session log might lose."""
-        removals = decided.removals
+    def _remove_selected(self, selected: Round) -> None:
+        """Start to remove the selected files.
+
+        The numbers of events that might now be missing in the session log are logged first.
+        """
+        removals = selected.removals
         if not removals:
             return
         lost = (Kind.SEGMENT, Kind.DAMAGED)
@@ -222,7 +225,7 @@ class Housekeeping:
             and not self._event_loop.limits.disk_full
             and not self._event_loop.store.journal.spare_files.has_reserve()
             # Creating the reserve must not make it necessary to remove files.
-            and self.disk.free_bytes - rules.reserve > rules.room_is_made_below
+            and self.disk.free_bytes - rules.reserve > rules.removal_below_bytes
         )
 
     def _create_reserve(self) -> None:
@@ -253,7 +256,7 @@ class Housekeeping:
 
 
 def ranges_of(items: Any) -> list[tuple[int, int]]:
-    """Return the ranges of event numbers in `items` (segment files). Adjacent ranges are merged."""
+    """Return the ranges of event numbers in segment files (`items`). Adjacent ranges are merged."""
     ranges: list[tuple[int, int]] = []
     for item in items:
         if ranges and ranges[-1][1] + 1 == item.first_sequence:

@@ -80,8 +80,7 @@ def queue_memory_of(memory_total_bytes: int) -> int:
 def bound_by_files(configuration: Configuration) -> str | None:
     """Return a warning if the limit on open files allows fewer connections than configured.
 
-    The result is None if the limit is high enough. The warning is shown in the log and on the
-    status page.
+    Return None if the limit is high enough. The warning is for the log and the status page.
     """
     configured = configuration.mqtt.max_connections
     most = descriptors.connections_within(configured)
@@ -97,10 +96,9 @@ def bound_by_files(configuration: Configuration) -> str | None:
 
 
 def when_full_of(configuration: Configuration) -> Callable[[str], WhenFull] | None:
-    """Return a function that returns the policy for a client's full queue.
+    """Return a function that maps a client identifier to the policy for that client's full queue.
 
-    The function's argument is the client identifier. The result is None if there is no
-    `[[queues]]` table.
+    Return None if there is no `[[queues]]` table.
     """
     policies = [
         (ClientPattern(each.client), WhenFull[each.when_full.upper()])

@@ -200,7 +200,7 @@ class RunningBroker:
             self.event_loop.upkeep()
             self.bans.tick()
             self.removed_users.tick()
-            await self.control.keep_operating(self.reloading.configuration)
+            await self.control.update_operate_socket(self.reloading.configuration)
             self._feed_watchdog()
             await asyncio.wait(ends, timeout=period, return_when=asyncio.FIRST_COMPLETED)
         for end in ends:

@@ -46,13 +46,14 @@ class ProofEnds:
     ) -> None:
         """Apply the current lists of users and the configured limit.
 
-        If the user of a stored session has no expiry time, because an earlier version wrote the
-        session or a power cut lost the time, the user's authentication is assumed to expire now.
+        A user with a stored session can be without an expiry time, because an earlier version wrote
+        the session or a power cut lost the time. The user's authentication then counts as expiring
+        now.
 
         Args:
-            listed: users in the password file, or None if authentications do not expire. They do
-                not expire if all users can be listed, or if clients are not authenticated. All
-                expiry times are then deleted.
+            listed: users in the password file. None if authentications do not expire, because all
+                users can be listed or clients are not authenticated. All expiry times are then
+                deleted.
             outlived_seconds: how long sessions outlive an authentication, or None if unlimited.
             has_database: True if users can also be in a database. The database is queried
                 regularly, so its users have no expiry time.
@@ -86,12 +87,12 @@ class ProofEnds:
         before = self.ends.get(username)
         self.ends[username] = end_ms if before is None else max(before, end_ms)
 
-    def over(self, now: float) -> frozenset[str]:
+    def take_expired(self, now: float) -> frozenset[str]:
         """Return the users whose authentication expired longer ago than the configured limit.
 
-        The expiry times of these users are deleted. The check runs once per `CHECK_SECONDS`. Calls
-        between two checks return an empty set. A user with an open connection is never in the
-        result.
+        The expiry times of these users are deleted. Users with an open connection are never
+        returned. The check runs only once per `CHECK_SECONDS`, and calls in between return an empty
+        set.
         """
         if self._outlived_ms is None or now < self._next_check:
             return frozenset()
@@ -117,7 +118,10 @@ class ProofEnds:
         return frozenset(late - connected)
 
     def to_store(self) -> dict[str, int | None]:
-        """Return the expiry times to store on disk. Delete the times of users without sessions."""
+        """Return the expiry times to store on disk, but only those of users with sessions.
+
+        The other expiry times are deleted.
+        """
         owners = self._owners()
         self.ends = {name: end for name, end in self.ends.items() if name in owners}
         return dict(self.ends)

@@ -50,7 +50,7 @@ class Prepared:
     changes: Changes
     users: PasswordFile | None
     authenticator: Authenticator | None
-    """An authenticator for the changed sources of users, or None if the sources are unchanged."""
+    """An authenticator for the changed user sources, or None if the sources are unchanged."""
     source_files: SourceFiles
     rules: FileRules | None
     quotas: ConfiguredQuotas
@@ -95,7 +95,7 @@ class Reloader:
         self._read = read
         self._parts = parts
         self._source_files = source_files
-        """Digests of the files that the current sources of users were created from."""
+        """Digests of the files from which the current user sources were created."""
 
     def reload(self) -> dict[str, Any]:
         """Read the configuration, users, rules and certificates again, and apply the changes.
@@ -122,7 +122,7 @@ class Reloader:
         return answer
 
     def _prepared(self, wanted: Configuration) -> Prepared:
-        """Read and check all files, and bind new listeners, without changing the running broker.
+        """Check the configuration `wanted` and its files, and bind new listeners. Apply nothing.
 
         Raises ConfigurationError or AccessFileError if a file is invalid or an address cannot be
         bound.
@@ -148,9 +148,9 @@ class Reloader:
     def _authenticator_of(
         self, configuration: Configuration, users: PasswordFile | None, source_files: SourceFiles
     ) -> Authenticator | None:
-        """Return a new authenticator if a source of users has changed, otherwise None.
+        """Return a new authenticator if a user source has changed, otherwise None.
 
-        A source whose settings and files are unchanged is reused together with its cache.
+        A user source whose settings and files are unchanged is reused together with its cache.
         """
         before, after = self.configuration.access, configuration.access
         other = self._with_other_files(source_files) | {
@@ -172,7 +172,7 @@ class Reloader:
         return authenticator_of(configuration, users, others, checks)
 
     def _with_other_files(self, source_files: SourceFiles) -> set[str]:
-        """Return the names of the sources of users whose files have changed since the last load."""
+        """Return the names of the user sources whose files have changed since the last load."""
         before = self._source_files
         names = {*before, *source_files}
         return {name for name in names if before.get(name) != source_files.get(name)}
@@ -231,7 +231,7 @@ class Reloader:
         return contents, ended
 
     def _apply_sources(self, before: Configuration, prepared: Prepared) -> frozenset[str]:
-        """Replace the sources of users. Return the names of the users who have to log in again."""
+        """Replace the user sources. Return the names of the users who have to log in again."""
         event_loop, broker = self._parts.event_loop, self._parts.event_loop.broker
         access, files = prepared.configuration.access, prepared.source_files
         proofs_hold = not takes_keys_away(self._source_files, files) and all(

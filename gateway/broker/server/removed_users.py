@@ -78,7 +78,7 @@ class RemovedUsers:
                 session.certificate = certificate
 
     def take(self, configuration: Configuration, file: PasswordFile | None) -> None:
-        """Update the known and removed users after the password file has been loaded.
+        """Update the known and the removed users after the password file has been loaded.
 
         `file` is None if no password file is configured.
         """
@@ -111,7 +111,7 @@ class RemovedUsers:
 
     def stop(self) -> None:
         """Store the known and removed users and the expiry times on disk."""
-        kept = self._session_entries(self._kept.listed, self._kept.removed)
+        kept = self._data_to_store(self._kept.listed, self._kept.removed)
         if kept != self._kept:
             self._write(kept)
 
@@ -122,13 +122,13 @@ class RemovedUsers:
         in again are taken off the list. Called once a second.
         """
         now = self._loop.time()
-        over = self.proof_ends.over(now)
-        if over:
+        expired = self.proof_ends.take_expired(now)
+        if expired:
             logger.warning(
                 "%d users have not authenticated for too long: their sessions receive nothing",
-                len(over),
+                len(expired),
             )
-            self._keep(self._kept.listed, self._kept.removed | over)
+            self._keep(self._kept.listed, self._kept.removed | expired)
         removed = self._kept.removed
         if self._broker.authenticates:
             removed &= self._broker.removed_users
@@ -138,19 +138,22 @@ class RemovedUsers:
             differs |= self._certificates() != self._kept.certificates
         if differs or now >= self._writes_at:
             self._writes_at = now + WRITE_SECONDS
-            kept = self._session_entries(self._kept.listed, removed)
+            kept = self._data_to_store(self._kept.listed, removed)
             if differs or kept != self._kept:
                 self._write(kept)
 
     def _keep(self, known: frozenset[str], removed: frozenset[str]) -> None:
         owners = self._broker.state.owners.users()
-        kept = self._session_entries(known, removed.intersection(owners))
+        kept = self._data_to_store(known, removed.intersection(owners))
         if kept != self._kept or self._is_unwritten:
             self._write(kept)
         self._broker.deny_removed_users(self._users, kept.removed)
 
-    def _session_entries(self, known: frozenset[str], removed: frozenset[str]) -> RemovedFile:
-        """Return the data to store: users, expiry times, and the certificates of sessions."""
+    def _data_to_store(self, known: frozenset[str], removed: frozenset[str]) -> RemovedFile:
+        """Return the data to store on disk for the given known and removed users.
+
+        The data also contains the expiry times and the certificates of sessions.
+        """
         return RemovedFile(known, removed, self.proof_ends.to_store(), self._certificates())
 
     def _certificates(self) -> dict[str, str]:

@@ -79,7 +79,7 @@ def _proves_users(configuration: Configuration) -> bool:
 
 
 def _is_open(listener: Listener) -> bool:
-    """Return True if a listener's clients may do everything when there is no rules file."""
+    """Return True if a listener's clients may do everything as long as no rules file exists."""
     return not listener.is_reached_from_network or listener.is_open_to_network
 
 
@@ -100,7 +100,10 @@ def _refuse_silent_bridge(rules: FileRules, configuration: Configuration) -> Non
 
 
 def _topics_of_bridge(configuration: Configuration) -> Iterator[tuple[str, str, str]]:
-    """Yield an example topic, a topic filter and a description for each type of bridge message."""
+    """Yield a topic, a topic filter and a description for each type of message from the bridge.
+
+    The topic is an example that the filter matches.
+    """
     for port in configuration.serial:
         yield f"sensors/{_device_of(port)}/value", "sensors/#", "readings"
     for each in _states_of(configuration):

@@ -16,11 +16,11 @@ _KEY: Final = "key "
 
 
 def source_files_of(configuration: Configuration) -> SourceFiles:
-    """Return digests of the files that each source of users reads.
+    """Return digests of the files that each user source reads.
 
-    An unreadable file has no digest, and is reported when the source is created. Call this function
-    before the source is created, so that the next reload detects a file that changes in the
-    meantime.
+    Call this function before the user source is created. If a file changes during the creation, the
+    next reload then detects the change. An unreadable file has no digest, and is reported when the
+    source is created.
     """
     access = configuration.access
     files: dict[str, frozenset[str]] = {}

@@ -1,4 +1,4 @@
-"""Creates the source of users who authenticate with tokens (`[access.jwt]`).
+"""Creates the user source for clients that authenticate with tokens (`[access.jwt]`).
 
 This module is imported only if the source is configured, because it needs an optional package.
 """
@@ -20,7 +20,7 @@ from gateway.configuration.jwt import Jwt, ProviderUrl
 
 
 def token_users_of(jwt: Jwt) -> TokenUsers:
-    """Return the source of users for `[access.jwt]`.
+    """Return the user source for `[access.jwt]`.
 
     Raises AccessFileError if the key file or the CA file cannot be read.
     """

@@ -50,7 +50,7 @@ def users_of(configuration: Configuration) -> PasswordFile | None:
 def other_sources_of(
     configuration: Configuration, kept: Mapping[str, Source] | None = None
 ) -> dict[str, Source]:
-    """Return all sources of users except the password file.
+    """Return all user sources except the password file.
 
     The keys of the dictionary are those used in `[access]`. Sources in `kept` are reused.
 
@@ -76,12 +76,15 @@ def authenticator_of(
     others: dict[str, Source],
     checks: Checks | None = None,
 ) -> Authenticator:
-    """Return an authenticator with the configured sources of users, in the configured order.
+    """Return an authenticator with the configured user sources, in the configured order.
 
-    If `others` already contains the source for the password file, this source is used. `checks`
-    comes from the authenticator that is being replaced. Running checks then continue, and failed
-    logins still count. If `checks` is None, the broker is starting. A process that checks passwords
-    is then started before the first login needs it.
+    Args:
+        configuration: the broker's configuration.
+        users: the password file, or None if none is configured.
+        others: the other user sources. If they already include a source for the password file, it
+            is reused.
+        checks: the running credential checks and failed logins, which a reload keeps. None at the
+            broker's start. A process that checks passwords is then started before the first login.
     """
     sources = dict(others)
     if users is not None and "password_file" not in sources:
@@ -138,7 +141,7 @@ def broker_of(
 
 
 def apply_rules(broker: Broker, rules: FileRules | None) -> None:
-    """Apply access rules to the recovered state before clients are accepted.
+    """Set the access rules, and apply them to the recovered state before clients are accepted.
 
     `rules` is None if everything is allowed.
     """

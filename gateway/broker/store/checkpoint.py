@@ -1,4 +1,4 @@
-"""Checkpoints. A checkpoint writes the changes from one part of the journal to the tables.
+"""Checkpoints, which write the changes from one part of the journal to the database tables.
 
 A checkpoint is divided into steps. Each step runs in a transaction that is opened with a batch and
 committed after the batch. A row can be newer than the part of the journal that the checkpoint
@@ -57,7 +57,7 @@ class Checkpoint:
         """First message number in the search for unreferenced messages, or None for no search."""
         self.changes: Changes = state.freeze()
         self._ended_before = frozenset(self.changes.ended)
-        self._left: set[int] = set()
+        self._kept: set[int] = set()
         """Numbers of messages that are kept because later records in the journal refer to them. The
         next checkpoint deletes those that are no longer used."""
         self.is_finished = False
@@ -89,7 +89,7 @@ class Checkpoint:
             yield from self._ended(number)
         yield from self.rows.write_in_chunks(
             f"DELETE FROM messages WHERE number = ? AND {_UNREFERENCED}",
-            ((number,) for number in changes.orphans if number not in self._left),
+            ((number,) for number in changes.orphans if number not in self._kept),
             DELETED_MESSAGES,
         )
         if self.sweep_from is not None:
@@ -131,18 +131,18 @@ class Checkpoint:
             yield False
 
     def _is_needed(self, delivery: Delivery) -> bool:
-        """Return True if a replay from this checkpoint needs the contents of a message.
+        """Return True if a replay from this checkpoint needs the message of a delivery.
 
-        When a session that belongs to a shared subscription ends, its messages are passed to
-        another member. A replay needs these messages too, because the journal records the transfer
-        after this checkpoint.
+        It does if the delivery is not complete. It also does if the delivery belongs to a shared
+        subscription and its session ended after the checkpoint began. The message is then passed to
+        another member, which the journal records after this checkpoint.
         """
         if delivery.state is not DeliveryState.DONE:
             return True
         session = delivery.session
         if not session.ended or session.number in self._ended_before or not delivery.flags & SHARED:
             return False
-        self._left.add(delivery.message_number)
+        self._kept.add(delivery.message_number)
         return True
 
     def _retained(self) -> Iterator[bool]:
@@ -196,7 +196,7 @@ class Checkpoint:
         )
 
     def _trim(self, session: Session) -> Iterator[bool]:
-        """Delete queue rows for deliveries that were started before this checkpoint began.
+        """Delete a session's queue rows for deliveries that started before this checkpoint began.
 
         A delivery that was started later keeps its queue row until the next checkpoint writes its
         row in `outbound`. Until then, the queue row prevents deletion of the message.
@@ -229,7 +229,7 @@ class Checkpoint:
     def _sweep(self, first: int) -> Iterator[bool]:
         """Delete unreferenced messages that an interrupted checkpoint has left in the tables.
 
-        `first` is the message number with which to begin.
+        The search begins at the message number `first`.
         """
         while True:
             numbers = self.connection.execute(
@@ -241,7 +241,7 @@ class Checkpoint:
                 return
             self.rows.write(
                 f"DELETE FROM messages WHERE number = ? AND {_UNREFERENCED}",
-                [each for each in numbers if each[0] not in self._left],
+                [each for each in numbers if each[0] not in self._kept],
             )
             first = numbers[-1][0] + 1
             yield False

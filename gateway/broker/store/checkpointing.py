@@ -1,7 +1,7 @@
 """Schedules checkpoints: decides when a checkpoint begins, and when its steps run.
 
-Steps run on the caller's thread, together with batches. Two calls block and therefore run in
-separate threads: `commit_rows`, which no batch waits for, and `finish`, which also uses a separate
+Steps run on the caller's thread, together with batches. The calls `commit_rows` and `finish` block,
+so they run in separate threads. No batch waits for `commit_rows`. `finish` also uses a separate
 database connection.
 """
 
@@ -42,12 +42,12 @@ a replay must stay short."""
 class CheckpointSchedule:
     """Schedule that starts checkpoints and runs their steps, at most one checkpoint at a time."""
 
-    def __init__(self, files: Files, covered: int, now: float, *, sweep: bool) -> None:
+    def __init__(self, files: Files, first_uncovered: int, now: float, *, sweep: bool) -> None:
         """Prepare the schedule for a store that has just been opened.
 
         Args:
             files: open files of the store.
-            covered: first sequence number whose changes are not in the tables.
+            first_uncovered: first sequence number whose changes are not in the tables.
             now: current time on the monotonic clock, in seconds.
             sweep: True if the first checkpoint must delete messages that no row refers to.
         """
@@ -62,10 +62,10 @@ class CheckpointSchedule:
         """True if a transaction was opened with the latest batch. Steps then write into it."""
         self._rows_wait = False
         self._begun_at = now
-        self.written_to = covered
+        self.first_unwritten = first_uncovered
         """First sequence number for which no rows are written. Rows for earlier numbers may not be
         durable yet."""
-        self.covered = covered
+        self.first_uncovered = first_uncovered
         """First sequence number for which no rows are durable. The journal may drop earlier
         events."""
         self.journal_bytes = 0
@@ -76,7 +76,7 @@ class CheckpointSchedule:
 
         This depends on the number and age of the changes, and on the size of the journal.
         """
-        if self._checkpoint is not None or self.covered < self.written_to:
+        if self._checkpoint is not None or self.first_uncovered < self.first_unwritten:
             return False
         if self.journal_bytes >= CHECKPOINT_BYTES:
             return True
@@ -131,8 +131,8 @@ class CheckpointSchedule:
     def step(self, *, serving: bool = False) -> None:
         """Write checkpoint rows into the open transaction until the step's time limit is reached.
 
-        Do nothing if no transaction was opened with the current batch. If `serving` is True,
-        clients are connected, and a shorter time limit applies.
+        Do nothing if no transaction was opened with the current batch. If the argument `serving` is
+        True, clients are connected, and a shorter time limit applies.
         """
         checkpoint = self._checkpoint
         if checkpoint is None or not self._takes_rows:
@@ -190,7 +190,7 @@ class CheckpointSchedule:
         if not checkpoint.is_finished:
             return None
         self._checkpoint = None
-        self.written_to = checkpoint.next_sequence
+        self.first_unwritten = checkpoint.next_sequence
         return checkpoint.changes.sessions
 
     # after the last row
@@ -204,7 +204,7 @@ class CheckpointSchedule:
         Returns:
             The first sequence number that the tables do not cover. Pass it to `finished`.
         """
-        covered = self.written_to
+        first_uncovered = self.first_unwritten
         os.fsync(self._wal.fileno())
         try:
             self._copier.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
@@ -212,8 +212,8 @@ class CheckpointSchedule:
             if not rows_lack_room(error):
                 raise
             # The rows are in the WAL, which is enough; the next checkpoint copies them as well.
-        return covered
+        return first_uncovered
 
-    def finished(self, covered: int) -> None:
-        """Record that the tables durably contain all changes before sequence number `covered`."""
-        self.covered = max(self.covered, covered)
+    def finished(self, first_uncovered: int) -> None:
+        """Record that the tables durably contain all changes before `first_uncovered`."""
+        self.first_uncovered = max(self.first_uncovered, first_uncovered)

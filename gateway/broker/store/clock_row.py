@@ -1,4 +1,4 @@
-"""The gateway time, a clock that never jumps, as one row of the table `meta`.
+"""Stores the gateway time, a clock that never jumps, in one row of the table `meta`.
 
 Each checkpoint writes the row. It contains the gateway time of the batch with which the checkpoint
 began. At startup, the later batches in the journal advance the time.

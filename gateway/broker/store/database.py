@@ -45,10 +45,10 @@ class UnreadableDatabase(RuntimeError):
 
 
 def refuse_if_unavailable(path: Path, error: BaseException) -> None:
-    """Raise StoreUnavailable unless an error was caused by damage to the database.
+    """Raise StoreUnavailable if an error was not caused by damage to the database at `path`.
 
-    Other causes are a full or read-only disk, or a lock held by another program. In these cases the
-    database must not be moved aside, because its contents would be lost.
+    The cause is then a full or read-only disk, or a lock held by another program. In these cases
+    the database must not be moved aside, because its contents would be lost.
     """
     if is_damage(error):
         return
@@ -173,8 +173,8 @@ def empty_wal(connection: sqlite3.Connection) -> None:
 def damage_of(path: Path, *, thorough: bool) -> str | None:
     """Return a description of the damage in a database file, or None if there is none.
 
-    If `thorough` is True, as after an unclean stop, every page is read. Otherwise only the schema
-    is read. Unreadable data counts as damage only after repeated attempts.
+    If the argument `thorough` is True, as after an unclean stop, every page is read. Otherwise only
+    the schema is read. Unreadable data counts as damage only after repeated attempts.
 
     Raises:
         StoreUnavailable: the database cannot be opened, but is not damaged.

@@ -86,7 +86,7 @@ def refuse_newer_database(path: Path) -> None:
 
 
 def refuse_earlier_database(path: Path, connection: sqlite3.Connection) -> None:
-    """Raise OtherFormat if a database has an older format that only the broker can migrate."""
+    """Raise OtherFormat if a database has a format so old that only the broker can migrate it."""
     found = format_of(connection)
     if found is not None and found in {str(each) for each in range(1, JOURNAL_IS_FILES)}:
         raise OtherFormat(

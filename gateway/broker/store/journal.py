@@ -21,7 +21,7 @@ from gateway.broker.store.journal_files import (
     frame_of,
     header_of,
 )
-from gateway.broker.store.journal_reading import JournalReading
+from gateway.broker.store.journal_scan import JournalScan
 from gateway.broker.store.medium import BLOCK_BYTES, read_at
 from gateway.broker.store.no_room import NoRoom, no_room_of
 from gateway.broker.store.spare_files import SpareFiles
@@ -48,8 +48,8 @@ DROP_FILES_MAX = 4
 class Journal:
     """The only writer of the journal's files.
 
-    `append` can run in another thread. While it runs, no other thread may call any method except
-    `has_droppable`. Reading `total_bytes` is allowed.
+    `append` can run in another thread. Until it returns, only `has_droppable` and `total_bytes` may
+    be used.
     """
 
     def __init__(self, data_dir: Path, file_bytes: int = FILE_BYTES) -> None:
@@ -69,22 +69,22 @@ class Journal:
         self._is_torn = False
         """True if a complete or partial frame that is not committed may follow the newest frame."""
 
-    def resume(self, reading: JournalReading) -> None:
+    def resume(self, scan: JournalScan) -> None:
         """Prepare to append after the newest blob. Raises OSError on failure.
 
-        `reading` is the result of reading the journal at startup. If the journal is damaged, the
-        next blob goes into a new file, and the existing files are not changed.
+        `scan` is the completed scan of the journal at startup. If it found damage, the next blob
+        goes into a new file, and the existing files are not changed.
         """
         self.folder.mkdir(exist_ok=True)
-        self._files = list(reading.files)
+        self._files = list(scan.files)
         numbers = (int(path.stem) for path in self.folder.glob(FILE_PATTERN))
         # The name of a missing file is not used again: the file may reappear.
-        self._number = max((reading.known_file, *numbers))
-        if reading.end is None or reading.end[0].salt is None:
+        self._number = max((scan.known_file, *numbers))
+        if scan.end is None or scan.end[0].salt is None:
             return
-        if reading.gaps or reading.unread_end_bytes:
+        if scan.gaps or scan.unread_end_bytes:
             return
-        file, start, end = reading.end
+        file, start, end = scan.end
         if file is not self._files[-1]:
             return
         self._descriptor = open_private(file.path, os.O_RDWR)
@@ -168,9 +168,9 @@ class Journal:
         self._descriptor = -1
 
     def _start_file(self, first_sequence: int, blob: bytes, source: Path) -> None:
-        """Write the header and first frame to the file `source`, then make it a journal file.
+        """Write the header and the first frame to the file `source`, then make it a journal file.
 
-        If NoRoom is raised, the next call writes the header and the frame again.
+        After NoRoom, the call can be repeated. It then writes the header and the frame again.
         """
         salt = secrets.token_bytes(SALT_BYTES)
         path = self.folder / f"{self._number + 1:0{NUMBER_DIGITS}d}.ogj"

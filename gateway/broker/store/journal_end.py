@@ -50,11 +50,10 @@ class JournalEnd:
 
 
 def read_end(data_dir: Path) -> tuple[JournalEnd | None, str | None]:
-    """Return the recorded end of the journal, and a log message if the record is damaged.
+    """Return the recorded end of the journal, and a log message about a damaged record.
 
-    The recorded end is None if there is no valid record, and the log message is None if there is no
-    damage. A record of format 1 is ignored. Raises OSError for errors other than an unreadable
-    block.
+    The end is None if there is no valid record. The message is None if no record is damaged. A
+    record of format 1 is ignored. Raises OSError for errors other than an unreadable block.
     """
     path = data_dir / RECORD_NAME
     try:
@@ -113,8 +112,8 @@ class EndRecord:
     def note(self, next_sequence: int, next_message: int, file_number: int, end_bytes: int) -> None:
         """Record the position up to which the journal is durable. Raises OSError on failure.
 
-        Do nothing if the broker runs without a record. If the disk is full, the previous record is
-        kept. This is harmless: it is still correct, and only gives an earlier position.
+        Do nothing if the broker runs without a record. On a full disk, the previous record is kept.
+        It is still correct, because all events before the position that it states are durable.
         """
         if self._descriptor < 0:
             return

@@ -101,7 +101,7 @@ def _head_of(path: Path, attempts: int) -> tuple[tuple[bytes, int] | None, bool]
 
 
 def _is_sound(head: bytes) -> bool:
-    """Return True if a header of any format version is complete and has a valid CRC."""
+    """Return True if a header is complete and has a valid CRC, in any version of the format."""
     return len(head) >= HEADER_BYTES and (
         crc32(head[: _HEADER.size]) == layout.CRC.unpack_from(head, _HEADER.size)[0]
     )
@@ -202,9 +202,9 @@ def store_of(file: JournalFile) -> str | None:
 
 
 def belongs_to(file: JournalFile, stores: Collection[str]) -> bool:
-    """Return True if a file's first batch was written by a store with one of the ids in `stores`.
+    """Return True if one of the given stores wrote the first batch of a file.
 
-    The checksum of the batch is not verified.
+    `stores` contains the ids of the stores. The checksum of the batch is not verified.
     """
     at = HEADER_BYTES + FRAME.size
     descriptor = os.open(file.path, os.O_RDONLY)

@@ -50,10 +50,11 @@ class JournalReader:
         """Number of consecutive calls that failed because the disk did not return a block."""
 
     def blobs_after(self, sequence: int, bytes_max: int) -> list[bytes]:
-        """Return the durable blobs with the events that follow the sequence number `sequence`.
+        """Return durable blobs that contain the events after the event number `sequence`.
 
-        The total size of the blobs is limited to about `bytes_max`. The list is empty while there
-        is no journal, or while the journal cannot be read.
+        The first blob may also contain earlier events. The total size of the blobs is limited to
+        about `bytes_max`. The list is empty while there is no journal, or while the journal cannot
+        be read.
         """
         try:
             blobs = self._read(sequence + 1, bytes_max)
@@ -100,9 +101,9 @@ class JournalReader:
     def _read_file(
         self, file: JournalFile, sequence: int, bytes_max: int, is_newest: bool
     ) -> list[bytes]:
-        """Return the blobs of a file, beginning with the blob that contains the event `sequence`.
+        """Return the durable blobs of a file, from the blob that contains the event `sequence`.
 
-        Sync the file if necessary. Return an empty list if the file was deleted or reused.
+        Sync the file if needed. Return an empty list if the file was deleted or reused meanwhile.
         """
         try:
             descriptor = os.open(file.path, os.O_RDONLY)

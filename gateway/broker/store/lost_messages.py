@@ -82,7 +82,7 @@ def lost_messages(connection: sqlite3.Connection, recovered: Recovered) -> list[
 
 
 def _loss_at_end(recovered: Recovered) -> str:
-    """Return a log sentence with the number of messages lost because the journal's end is lost.
+    """Return a log sentence with the number of messages lost with the end of the journal.
 
     The number is an upper limit, because each lost message accounts for at least one lost event.
     QoS 2 messages that are waiting for a PUBREL are counted, because the PUBREL can be among the

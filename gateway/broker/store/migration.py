@@ -118,8 +118,8 @@ def _move_journal(connection: sqlite3.Connection, data_dir: Path, *, is_first: b
 def _blobs(connection: sqlite3.Connection, *, is_first: bool) -> Iterator[tuple[int, bytes]]:
     """Yield the first sequence number and the blob of each row in the journal's table.
 
-    `is_first` is True if the table has the first format. Its blobs are then converted to format 2,
-    except damaged ones.
+    If the argument `is_first` is True, the table has the first format. Its blobs are then converted
+    to format 2, except damaged ones.
     """
     for sequence, blob in connection.execute(
         "SELECT sequence, blob FROM journal ORDER BY sequence"

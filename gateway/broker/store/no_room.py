@@ -12,7 +12,7 @@ _NO_ROOM_FOR_ROWS = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE
 class NoRoom(OSError):
     """Error raised when the disk is full. The operation may be retried.
 
-    The data is not durable, and was not reported as durable.
+    The data is not durable yet, so nothing that depends on it may be acknowledged.
     """
 
 

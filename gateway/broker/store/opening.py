@@ -14,7 +14,7 @@ from gateway.broker.core.records.kinds import StartKind
 from gateway.broker.store import database, formats, migration, owners
 from gateway.broker.store.journal import Journal
 from gateway.broker.store.journal_files import FILE_PATTERN, journal_files, sequence_of
-from gateway.broker.store.journal_reading import JournalReading
+from gateway.broker.store.journal_scan import JournalScan
 from gateway.broker.store.lost_messages import lost_messages
 from gateway.broker.store.recovery import SKIPPED_GAPS, STORES_BEFORE, Recovered, recover
 from gateway.broker.store.unsynced import Unsynced
@@ -81,8 +81,8 @@ class StoreOpening:
     def open(self, logged_filters: list[str], now: float, *, unclean: bool) -> tuple[Opened, Files]:
         """Open the database, repair it if necessary, and rebuild the broker's state.
 
-        Set `unclean` to True if the last run did not stop cleanly. Raises sqlite3.Error and OSError
-        if a file cannot be used, and OtherFormat if another version wrote the data.
+        The argument `unclean` is True if the last run did not stop cleanly. Raises sqlite3.Error
+        and OSError if a file cannot be used, and OtherFormat if another version wrote the data.
         """
         formats.refuse_newer_database(self.path)
         journal_files(self.journal.folder)  # refuses files that a later version wrote
@@ -226,7 +226,7 @@ class StoreOpening:
             if path not in kept:
                 database.set_file_aside(path, self.data_dir)
 
-    def _store_id(self, journal: JournalReading) -> bytes:
+    def _store_id(self, journal: JournalScan) -> bytes:
         """Return the store's id. Create a new id if the tables that contained it are lost."""
         row = self._writer.execute("SELECT value FROM meta WHERE key = 'store'").fetchone()
         if row is not None:

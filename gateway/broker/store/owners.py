@@ -40,9 +40,10 @@ def mark(state: State, value: str | None) -> None:
 
 
 def resolve_all(connection: sqlite3.Connection, state: State) -> None:
-    """Replace the value `ALL` of the row in `meta`, if present, with the next session's number.
+    """Replace `ALL` in the row about unknown owners by the number of the next session.
 
-    The owners of this session and of all later sessions are known. Raises sqlite3.Error on failure.
+    The row is in the table `meta`. If its value is not `ALL`, it is not changed. The owners of the
+    next session and of all later sessions are known. Raises sqlite3.Error on failure.
     """
     connection.execute(
         "UPDATE meta SET value = ? WHERE key = ? AND value = ?",

@@ -22,12 +22,14 @@ def load_page(
     end_position: int,
     payload_bytes_max: int | None,
 ) -> tuple[list[Delivery], int]:
-    """Load a part of a session's queue from the tables.
+    """Load the queued deliveries of a session from the tables, from `first_position` on.
+
+    Reading ends before `end_position`. It ends earlier if the payloads reach `payload_bytes_max` in
+    total. The message that reaches this limit is included, so that a page is never empty because of
+    the limit.
 
     Returns:
-        The deliveries, and the number of queue positions that have been read. Reading stops early
-        if the payloads reach `payload_bytes_max` in total. The message that reaches this limit is
-        included, so that a page is never empty because of the limit.
+        The deliveries, and the number of queue positions that have been read.
     """
     deliveries: list[Delivery] = []
     payload_bytes = 0

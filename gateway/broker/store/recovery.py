@@ -17,7 +17,7 @@ from gateway.broker.core.state import State
 from gateway.broker.store import clock_row, owners, queue_sizes
 from gateway.broker.store.journal_end import RECORD_NAME, read_end
 from gateway.broker.store.journal_files import FOLDER_NAME
-from gateway.broker.store.journal_reading import Gap, JournalReading
+from gateway.broker.store.journal_scan import Gap, JournalScan
 from gateway.broker.store.pages import load_contents
 from gateway.broker.store.table_loading import load_tables
 from gateway.broker.store.unsynced import unsynced_batches
@@ -35,8 +35,8 @@ class Recovered:
     """The recovered state, the journal from which it was rebuilt, and any damage and losses."""
 
     state: State
-    journal: JournalReading
-    covered: int = 1
+    journal: JournalScan
+    first_uncovered: int = 1
     """First sequence number that the tables do not cover. Later changes are only in the journal."""
     next_sequence: int = 1
     next_batch: int = 1
@@ -71,9 +71,9 @@ def recover(
     *,
     with_unsynced: bool = False,
 ) -> Recovered:
-    """Rebuild the state from the tables and the journal's events before `end_sequence` (if given).
+    """Rebuild the state from the tables and all journal events before `end_sequence` (if given).
 
-    If `with_unsynced` is True, records that were written but not committed are applied too.
+    If the argument `with_unsynced` is True, written but uncommitted records are applied too.
     """
     state = State(logged_filters)
     meta = dict(connection.execute("SELECT key, value FROM meta").fetchall())
@@ -116,7 +116,7 @@ def recover(
     _complete(connection, state, meta)
     recovered.damage.extend(journal.damage)
     recovered.skipped_gaps = [gap for gap in (*skipped_gaps, *journal.gaps) if gap[1] >= checkpoint]
-    recovered.covered = checkpoint
+    recovered.first_uncovered = checkpoint
     recovered.next_sequence = max(replay.next_sequence, journal.known_end_sequence)
     recovered.next_batch = replay.next_batch
     recovered.previous_boot = replay.boot
@@ -126,12 +126,12 @@ def recover(
 
 def _journal_of(
     data_dir: Path, meta: dict[str, str], checkpoint: int, skipped_gaps: list[Gap]
-) -> JournalReading:
+) -> JournalScan:
     known_end, flaw = read_end(data_dir)  # before the journal, to which a broker may be writing
     stores = [] if "store" not in meta else [meta["store"], *meta.get(STORES_BEFORE, "").split()]
     if known_end is not None and stores and known_end.store not in stores:
         known_end, flaw = None, f"{RECORD_NAME} is of another store and left out"
-    journal = JournalReading(data_dir / FOLDER_NAME, checkpoint, skipped_gaps, stores, known_end)
+    journal = JournalScan(data_dir / FOLDER_NAME, checkpoint, skipped_gaps, stores, known_end)
     if flaw is not None:
         journal.damage.append(flaw)
     return journal
@@ -143,7 +143,7 @@ def _next_number(connection: sqlite3.Connection, meta: dict[str, str], key: str,
 
 
 def _complete(connection: sqlite3.Connection, state: State, meta: dict[str, str]) -> None:
-    """Complete the state after the replay: owners, resend order, messages, and queue sizes."""
+    """Complete the state after the replay: set owners, resend order, messages and queue sizes."""
     owners.mark(state, meta.get(owners.KEY))
     wanted: dict[int, list[Delivery]] = {}
     for session in state.sessions.values():

@@ -45,9 +45,9 @@ class RowWriter:
     def write_in_chunks(
         self, statement: str, rows: Iterable[Row], chunk_rows: int = CHUNK_ROWS
     ) -> Iterator[bool]:
-        """Execute a statement for each row. The caller can pause after every `chunk_rows` rows.
+        """Execute a statement for each row, in chunks of `chunk_rows` rows.
 
-        Yield False after each of these chunks.
+        Yield False after each chunk, so that the caller can pause.
         """
         iterator = iter(rows)
         while chunk := list(islice(iterator, chunk_rows)):
@@ -82,7 +82,10 @@ class RowWriter:
 
 
 def chunks_of(rows: Iterable[tuple[Item, Message | None]]) -> Iterator[list[Item]]:
-    """Yield `rows` in chunks. The caller can check the elapsed time after writing each chunk."""
+    """Yield `rows` in chunks, so that the caller can check the elapsed time after each chunk.
+
+    Each element of `rows` is a row and the message that must be written with it, if any.
+    """
     chunk: list[Item] = []
     size_bytes = 0
     for row, message in rows:

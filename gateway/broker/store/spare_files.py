@@ -1,4 +1,4 @@
-"""Preallocated files for the journal: a spare file to be reused, and a reserve for a full disk."""
+"""The journal's preallocated files: a spare file for reuse, and a reserve for a full disk."""
 
 import os
 from pathlib import Path
@@ -68,7 +68,7 @@ class SpareFiles:
         return True
 
     def keep_or_delete(self, path: Path, file_bytes: int) -> None:
-        """Keep a journal file as the spare file or the reserve, or delete it if neither is needed.
+        """Keep a journal file as the spare file or the reserve. If neither is needed, delete it.
 
         A file is kept so that other programs cannot use up its disk space.
 

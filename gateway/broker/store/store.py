@@ -87,7 +87,7 @@ class Store:
             opened, self._files = opening.open(logged_filters, now, unclean=unclean)
             recovered = opened.recovered
             self._checkpoints = CheckpointSchedule(
-                self._files, recovered.covered, now, sweep=unclean or bool(opened.damage)
+                self._files, recovered.first_uncovered, now, sweep=unclean or bool(opened.damage)
             )
             # In a series of short runs, each would replay everything from the runs before it.
             self._checkpoints.journal_bytes = recovered.replayed_bytes
@@ -119,7 +119,7 @@ class Store:
     # -- a batch: `begin`, then `fsync_commit` on the commit thread
 
     def begin(self, first_sequence: int, blob: bytes | None, next_message: int = 0) -> None:
-        """Set the next blob to commit (if any). Open a transaction if checkpoint rows are due."""
+        """Prepare to commit a blob (if any), and open a transaction for due checkpoint rows."""
         if blob is not None:
             self._pending = (first_sequence, blob, next_message)
             self._checkpoints.journal_bytes += len(blob)
@@ -187,9 +187,9 @@ class Store:
         return self._checkpoints.lacks_room
 
     @property
-    def written_to(self) -> int:
+    def first_unwritten(self) -> int:
         """First sequence number whose changes are not in the checkpoint rows yet."""
-        return self._checkpoints.written_to
+        return self._checkpoints.first_unwritten
 
     def resume_checkpoint(self) -> None:
         """Allow a waiting checkpoint to retry the rows for which the disk had no space."""
@@ -229,9 +229,9 @@ class Store:
         self._end_record.fsync()
         return self._checkpoints.finish()
 
-    def checkpoint_finished(self, covered: int) -> None:
-        """Record that the tables durably contain all changes before sequence number `covered`."""
-        self._checkpoints.finished(covered)
+    def checkpoint_finished(self, first_uncovered: int) -> None:
+        """Record that the tables durably contain all changes before `first_uncovered`."""
+        self._checkpoints.finished(first_uncovered)
 
     # -- deletion of journal files
 
@@ -242,7 +242,7 @@ class Store:
 
     def droppable_files(self) -> list[tuple[Path, int, int, int]]:
         """Return the path, size and sequence numbers of files whose events are in the tables."""
-        return self.journal.droppable(self._checkpoints.covered)
+        return self.journal.droppable(self._checkpoints.first_uncovered)
 
     def has_droppable(self) -> bool:
         """Return True if `drop_exported` would delete any files."""
@@ -253,7 +253,7 @@ class Store:
         return self.journal.drop(self._exported_and_covered()) is not None
 
     def _exported_and_covered(self) -> int:
-        return min(self._checkpoints.covered, self.exported_sequence + 1)
+        return min(self._checkpoints.first_uncovered, self.exported_sequence + 1)
 
     def truncate_journal(self, bytes_max: int) -> tuple[int, int] | None:
         """Shrink the journal to `bytes_max` by deleting old files whose events are in the tables.
@@ -261,7 +261,7 @@ class Store:
         Returns:
             First and last sequence number of deleted events that were not exported, or None.
         """
-        dropped = self.journal.drop(self._checkpoints.covered, bytes_max)
+        dropped = self.journal.drop(self._checkpoints.first_uncovered, bytes_max)
         if dropped is None:
             return None
         first = max(dropped[0], self.exported_sequence + 1)
@@ -277,7 +277,7 @@ class Store:
         contents: list[int],
         payload_bytes_max: int | None = None,
     ) -> tuple[dict[int, Message], list[Delivery], int]:
-        """Load a page of a session's queue, and the messages with the numbers in `contents`."""
+        """Load `count` deliveries of a session's queue, and the messages numbered in `contents`."""
         reader = self._files.reader
         messages = load_contents(reader, contents)
         end = first_position + count
@@ -287,7 +287,7 @@ class Store:
     # -- closing
 
     def close(self, *, clean: bool) -> None:
-        """Close the store. If `clean` is True, record that the next start needs no repair."""
+        """Close the store. If the argument `clean` is True, record that no repair is needed."""
         self._files.close()
         self.journal.close()
         if clean:

@@ -98,7 +98,7 @@ def _load_queues(state: State) -> None:
     """Set the position and length of each session's queue on disk.
 
     Some positions at the start of a queue can have no row, because their deliveries were completed
-    before the checkpoint wrote its rows. Later records in the journal remove these positions.
+    before the checkpoint wrote its rows. The replay of the journal removes these positions.
     """
     for session in state.sessions.values():
         session.stored_first = session.first_position

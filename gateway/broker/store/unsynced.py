@@ -126,7 +126,11 @@ def unsynced_batches(folder: Path, next_sequence: int, boot: str) -> list[bytes]
 
 
 def _parts_in(path: Path, boot: str) -> list[Blob]:
-    """Return the parts of the latest batch in a file, up to the first gap."""
+    """Return the parts of the latest batch in a file, up to the first missing part.
+
+    `boot` is the id of the broker run that wrote the newest blob of the journal. If the file is
+    older than this run, the list is empty.
+    """
     try:
         data = path.read_bytes()
     except FileNotFoundError:

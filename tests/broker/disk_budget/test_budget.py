@@ -47,7 +47,7 @@ def test_copies_go_first_then_damage_then_the_spare_then_the_oldest_of_the_log()
 
 def test_no_more_goes_than_is_needed() -> None:
     items = [item(Kind.SENT, age) for age in range(1, 10)]
-    free_bytes = RULES.room_is_made_below - 250
+    free_bytes = RULES.removal_below_bytes - 250
     assert paths(removals_of(items, free_bytes, RULES)) == ["SENT/1", "SENT/2", "SENT/3"]
 
 
@@ -97,12 +97,12 @@ def test_what_goes_keeps_the_order_and_is_enough_or_all_there_is(
         each for each in kept if not (each.kind == Kind.SEGMENT and each.last_sequence == newest)
     ]
     made = free_bytes + sum(each.size_bytes for each in removals)
-    assert made >= RULES.room_is_made_below or not is_last_word
+    assert made >= RULES.removal_below_bytes or not is_last_word
     log_bytes = sum(each.size_bytes for each in kept if each.kind in (Kind.SENT, Kind.SEGMENT))
     log_left = [each for each in is_last_word if each.kind in (Kind.SENT, Kind.SEGMENT)]
     assert log_bytes <= RULES.log_max or not log_left
     # If space was needed, no file that should have gone first is left.
-    if removals and free_bytes < RULES.room_is_made_below:
+    if removals and free_bytes < RULES.removal_below_bytes:
         assert removals_of(kept, made, RULES) == []
 
 

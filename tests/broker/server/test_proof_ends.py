@@ -138,12 +138,12 @@ def test_an_open_connection_is_a_proof(harness: Harness) -> None:
     ends.take(frozenset(), MONTH, has_database=False)
     ends.note("dora", 0.0, harness.now)
     harness.advance(40 * 86_400.0)
-    assert ends.over(harness.now) == frozenset()
+    assert ends.take_expired(harness.now) == frozenset()
     harness.lose(dora)
     harness.advance(29 * 86_400.0)
-    assert ends.over(harness.now) == frozenset()
+    assert ends.take_expired(harness.now) == frozenset()
     harness.advance(3 * 86_400.0)
-    assert ends.over(harness.now) == {"dora"}
+    assert ends.take_expired(harness.now) == {"dora"}
 
 
 def test_users_of_a_list_or_a_database_have_no_end(harness: Harness) -> None:
@@ -156,7 +156,7 @@ def test_users_of_a_list_or_a_database_have_no_end(harness: Harness) -> None:
     assert set(ends.to_store()) == {"ben", "cid"}
     assert ends.ends["cid"] is None
     harness.advance(40 * 86_400.0)
-    assert ends.over(harness.now) == {"ben"}
+    assert ends.take_expired(harness.now) == {"ben"}
     ends.take(None, MONTH, has_database=False)
     assert ends.to_store() == {}
 

@@ -6,7 +6,7 @@ from zlib import crc32
 from gateway.broker.core.records import layout
 from gateway.broker.store.journal import Journal
 from gateway.broker.store.journal_files import FOLDER_NAME, FRAME, HEADER_BYTES
-from gateway.broker.store.journal_reading import JournalReading
+from gateway.broker.store.journal_scan import JournalScan
 
 FILE_BYTES = 2_000
 FRAMES_IN_A_FILE = (FILE_BYTES - HEADER_BYTES) // (FRAME.size + 200)
@@ -23,11 +23,11 @@ def blob_of(sequence: int, size_bytes: int = 200) -> bytes:
 
 def reopened(data_dir: Path, checkpoint: int = 1) -> tuple[Journal, list[int], list[str]]:
     """Return the journal as a start finds it, its sequence numbers, and its reported damage."""
-    reading = JournalReading(data_dir / FOLDER_NAME, checkpoint)
-    sequences = [blob.first_sequence for blob in reading.blobs()]
+    scan = JournalScan(data_dir / FOLDER_NAME, checkpoint)
+    sequences = [blob.first_sequence for blob in scan.blobs()]
     journal = Journal(data_dir, FILE_BYTES)
-    journal.resume(reading)
-    return journal, sequences, reading.damage
+    journal.resume(scan)
+    return journal, sequences, scan.damage
 
 
 def filled(data_dir: Path, first: int, last: int) -> Journal:

@@ -8,7 +8,7 @@ import pytest
 
 from gateway.broker.store.journal import Journal
 from gateway.broker.store.journal_files import FOLDER_NAME
-from gateway.broker.store.journal_reading import JournalReading
+from gateway.broker.store.journal_scan import JournalScan
 from gateway.broker.store.no_room import NoRoom
 from gateway.broker.store.spare_files import RESERVE_NAME
 from gateway.broker.wire.packets import Publish
@@ -28,15 +28,15 @@ def disk(tmp_path: Path) -> Iterator[SmallDisk]:
 
 def opened(disk: SmallDisk) -> Journal:
     journal = Journal(disk.folder)
-    reading = JournalReading(disk.folder / FOLDER_NAME, 1)
-    list(reading.blobs())
-    journal.resume(reading)
+    scan = JournalScan(disk.folder / FOLDER_NAME, 1)
+    list(scan.blobs())
+    journal.resume(scan)
     return journal
 
 
 def sequences_on(disk: SmallDisk) -> tuple[list[int], list[str]]:
-    reading = JournalReading(disk.folder / FOLDER_NAME, 1)
-    return [blob.first_sequence for blob in reading.blobs()], reading.damage
+    scan = JournalScan(disk.folder / FOLDER_NAME, 1)
+    return [blob.first_sequence for blob in scan.blobs()], scan.damage
 
 
 def append_until_full(journal: Journal, sequence: int, size_bytes: int = 3_000) -> int:
@@ -118,7 +118,7 @@ def test_a_checkpoint_that_finds_the_disk_full_is_written_later_and_whole(disk: 
             store.commit_rows()
             store.rows_committed()
         assert store.checkpoint_lacks_room
-        assert store.written_to == 1
+        assert store.first_unwritten == 1
         store.resume_checkpoint()
     disk.empty()
     while store.checkpointing:
@@ -127,7 +127,7 @@ def test_a_checkpoint_that_finds_the_disk_full_is_written_later_and_whole(disk: 
         store.commit_rows()
         store.rows_committed()
     store.checkpoint_finished(store.finish_checkpoint())
-    assert store.written_to == harness.broker.batch.next_sequence
+    assert store.first_unwritten == harness.broker.batch.next_sequence
     with sqlite3.connect(disk.folder / "broker.db") as tables:
         assert tables.execute("SELECT count(*) FROM messages").fetchone() == (200,)
         assert tables.execute("SELECT count(*) FROM queue").fetchone() == (200,)

@@ -11,7 +11,7 @@ from gateway.broker.core.records.blob import Blob
 from gateway.broker.store.journal import ROOM_BYTES, Journal
 from gateway.broker.store.journal_files import FOLDER_NAME, FRAME, HEADER_BYTES, journal_files
 from gateway.broker.store.journal_reader import JournalReader
-from gateway.broker.store.journal_reading import JournalReading
+from gateway.broker.store.journal_scan import JournalScan
 from gateway.broker.store.spare_files import SPARE_NAME
 from tests.broker.store.journal_blobs import FILE_BYTES, FRAMES_IN_A_FILE, blob_of, filled, reopened
 from tests.broker.store.journal_damage import frames_in, newest_file, overwrite
@@ -31,7 +31,7 @@ def test_what_was_appended_is_read_again_over_several_files(tmp_path: Path) -> N
 
 def test_few_commits_make_a_file_longer(tmp_path: Path) -> None:
     journal = Journal(tmp_path)
-    journal.resume(JournalReading(tmp_path / FOLDER_NAME, 1))
+    journal.resume(JournalScan(tmp_path / FOLDER_NAME, 1))
     lengths = set()
     for sequence in range(1, 301):
         journal.append(sequence, blob_of(sequence))

@@ -9,7 +9,7 @@ from gateway.broker.core.records.kinds import StartKind
 from gateway.broker.store.journal import Journal
 from gateway.broker.store.journal_files import FOLDER_NAME, FRAME, HEADER_BYTES, journal_files
 from gateway.broker.store.journal_reader import UNREADABLE_TRIES_MAX, JournalReader
-from gateway.broker.store.journal_reading import JournalReading
+from gateway.broker.store.journal_scan import JournalScan
 from gateway.broker.store.medium import BLOCK_BYTES, READ_ATTEMPTS
 from gateway.broker.wire.packets import Puback, Publish
 from tests.broker.core.harness import Harness
@@ -27,15 +27,15 @@ def medium(monkeypatch: pytest.MonkeyPatch) -> BadMedium:
 
 def filled(data_dir: Path, count: int) -> None:
     journal = Journal(data_dir)
-    journal.resume(JournalReading(data_dir / FOLDER_NAME, 1))
+    journal.resume(JournalScan(data_dir / FOLDER_NAME, 1))
     for sequence in range(1, count + 1):
         journal.append(sequence, blob_of(sequence))
     journal.close()
 
 
-def read(data_dir: Path) -> tuple[JournalReading, list[int]]:
-    reading = JournalReading(data_dir / FOLDER_NAME, 1)
-    return reading, [blob.first_sequence for blob in reading.blobs()]
+def read(data_dir: Path) -> tuple[JournalScan, list[int]]:
+    scan = JournalScan(data_dir / FOLDER_NAME, 1)
+    return scan, [blob.first_sequence for blob in scan.blobs()]
 
 
 def make_acknowledged(data_dir: Path, count: int) -> None:
@@ -64,11 +64,11 @@ def test_blocks_in_the_middle_that_cannot_be_read_cost_what_was_in_them(
 ) -> None:
     filled(tmp_path, 100)
     medium.fail(newest_file(tmp_path), BLOCK_BYTES, 2 * BLOCK_BYTES)
-    reading, sequences = read(tmp_path)
+    scan, sequences = read(tmp_path)
     assert 75 < len(sequences) < 85
     assert (sequences[0], sequences[-1]) == (1, 100)
-    assert len(reading.damage) == len(reading.gaps) == 1
-    assert reading.unread_end_bytes == 0
+    assert len(scan.damage) == len(scan.gaps) == 1
+    assert scan.unread_end_bytes == 0
 
 
 def test_a_block_is_tried_again_before_it_counts_as_lost(tmp_path: Path, medium: BadMedium) -> None:
@@ -184,8 +184,8 @@ def test_a_file_of_which_nothing_can_be_read_is_reported_and_kept_aside(
 def test_short_reads_are_no_end_of_a_file(tmp_path: Path, medium: BadMedium) -> None:
     filled(tmp_path, 100)
     medium.read_bytes_max = 77
-    reading, sequences = read(tmp_path)
-    assert (sequences, reading.damage) == (list(range(1, 101)), [])
+    scan, sequences = read(tmp_path)
+    assert (sequences, scan.damage) == (list(range(1, 101)), [])
     exported = JournalReader(tmp_path).blobs_after(0, 1 << 20)
     assert [Blob(blob).first_sequence for blob in exported] == list(range(1, 101))
 
@@ -195,7 +195,7 @@ def test_the_export_waits_for_a_block_that_cannot_be_read_and_then_goes_on_behin
     tmp_path: Path, medium: BadMedium, block: int
 ) -> None:
     journal = Journal(tmp_path, file_bytes=6 * BLOCK_BYTES)
-    journal.resume(JournalReading(tmp_path / FOLDER_NAME, 1))
+    journal.resume(JournalScan(tmp_path / FOLDER_NAME, 1))
     for sequence in range(1, 201):
         journal.append(sequence, blob_of(sequence))
     journal.close()
@@ -222,7 +222,7 @@ def test_the_export_skips_nothing_that_it_can_read_a_moment_later(
     tmp_path: Path, medium: BadMedium
 ) -> None:
     journal = Journal(tmp_path, file_bytes=6 * BLOCK_BYTES)
-    journal.resume(JournalReading(tmp_path / FOLDER_NAME, 1))
+    journal.resume(JournalScan(tmp_path / FOLDER_NAME, 1))
     for sequence in range(1, 201):
         journal.append(sequence, blob_of(sequence))
     journal.close()

@@ -31,7 +31,7 @@ from gateway.broker.store.journal_files import (
     header_of,
 )
 from gateway.broker.store.journal_reader import JournalReader
-from gateway.broker.store.journal_reading import Gap, JournalReading
+from gateway.broker.store.journal_scan import Gap, JournalScan
 from tests.instruments.fuzz.byte_program import ByteProgram, records_of
 from tests.instruments.fuzz.scratch import scratch_root
 
@@ -41,7 +41,7 @@ FILE_BYTES: Final = 16_384
 STEP: Final = 64
 """The factor between a byte of the input and a place or length in a file."""
 
-MakeReading = Callable[[Path, int, list[Gap]], JournalReading]
+MakeScan = Callable[[Path, int, list[Gap]], JournalScan]
 
 
 def blob_of(sequence: int, size_bytes: int, events: int = 1) -> bytes:
@@ -211,7 +211,7 @@ def _reading_from(damaged: Damaged) -> Iterator[None]:
         os.pread, medium.READ_RETRY_SECONDS = _pread, retry_seconds
 
 
-def check(data: bytes, make: MakeReading = JournalReading) -> None:
+def check(data: bytes, make: MakeScan = JournalScan) -> None:
     """Damage, read, continue and read again. Raise if a promise is broken."""
     with tempfile.TemporaryDirectory(prefix="fuzz-journal-", dir=scratch_root()) as directory:
         damaged = Damaged(Path(directory) / FOLDER_NAME)
@@ -227,7 +227,7 @@ def check(data: bytes, make: MakeReading = JournalReading) -> None:
         _check_going_on(Path(directory), reading, [sequence for sequence, _ in found], make)
 
 
-def _check_found(damaged: Damaged, reading: JournalReading, found: list[tuple[int, bytes]]) -> None:
+def _check_found(damaged: Damaged, reading: JournalScan, found: list[tuple[int, bytes]]) -> None:
     sequences = [sequence for sequence, _ in found]
     assert sequences == sorted(set(sequences)), f"out of order: {sequences}"
     for sequence, blob in found:
@@ -249,7 +249,7 @@ def _check_found(damaged: Damaged, reading: JournalReading, found: list[tuple[in
 
 
 def _check_going_on(
-    data_dir: Path, reading: JournalReading, sequences: list[int], make: MakeReading
+    data_dir: Path, reading: JournalScan, sequences: list[int], make: MakeScan
 ) -> None:
     """Check that a start continues after what it read, though the medium has recovered all data."""
     first = reading.next_sequence + reading.unread_end_bytes

@@ -10,7 +10,7 @@ from firmware_bridge.protocols.interface import Decoder as LineDecoder
 
 from gateway.broker.core.sessions.connection import Connection
 from gateway.broker.store.journal_files import JournalFile
-from gateway.broker.store.journal_reading import JournalReading
+from gateway.broker.store.journal_scan import JournalScan
 from gateway.broker.store.medium import Contents
 from gateway.broker.wire.acknowledgement_encoder import puback, pubcomp, pubrec, pubrel
 from gateway.broker.wire.decoder import Decoder
@@ -61,7 +61,7 @@ class HastyWorld(World):
         output.acknowledge = acknowledge  # type: ignore[method-assign]
 
 
-class TrustingReading(JournalReading):
+class TrustingScan(JournalScan):
     """A journal reader that treats unreadable data after the newest batch as the journal's end."""
 
     def _check_end(self, read: list[tuple[JournalFile, Contents]]) -> None:

@@ -46,7 +46,7 @@ PLANTED: Final = {
         check=partial(connection_target.check, make=planted.HastyWorld)
     ),
     "journal-that-takes-zeros-for-the-end": TARGETS["journal"]._replace(
-        check=partial(journal_target.check, make=planted.TrustingReading)
+        check=partial(journal_target.check, make=planted.TrustingScan)
     ),
     "segment-that-is-believed": TARGETS["segment"]._replace(
         check=partial(segment_target.check, verify=planted.believed)

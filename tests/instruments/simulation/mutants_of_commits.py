@@ -24,7 +24,7 @@ def _checkpoint_counts_too_early(right: Any) -> object:
 def _blobs_dropped_too_early(right: Any) -> object:
     def opened(self: Store, *arguments: Any) -> object:
         found = right(self, *arguments)
-        self._checkpoints.covered = found.recovered.next_sequence
+        self._checkpoints.first_uncovered = found.recovered.next_sequence
         return found
 
     return opened
@@ -32,7 +32,7 @@ def _blobs_dropped_too_early(right: Any) -> object:
 
 def _checkpoint_not_fsynced(_: object) -> object:
     def finish(self: Checkpoints, sessions: set[Session]) -> None:
-        self.store.checkpoint_finished(self.store.written_to)
+        self.store.checkpoint_finished(self.store.first_unwritten)
         self._evictable = list(sessions)
         self._evict()
 

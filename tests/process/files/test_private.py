@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gateway.broker.store.journal import Journal
-from gateway.broker.store.journal_reading import JournalReading
+from gateway.broker.store.journal_scan import JournalScan
 from gateway.process.files.durable import replace_durably
 from gateway.process.files.private import (
     SecretExposed,
@@ -166,7 +166,7 @@ def test_another_users_link_to_a_database_or_directory_is_refused(
 
 def write_spare(directory: Path) -> None:
     journal = Journal(directory)
-    journal.resume(JournalReading(directory / "journal", 0))
+    journal.resume(JournalScan(directory / "journal", 0))
     try:
         journal.append(1, bytes(100))
     finally:

@@ -1,4 +1,4 @@
-"""Commits: records are written in batches, and packets are sent once their records are durable.
+"""Commits of records in batches. Packets that depend on records are sent after the commit.
 
-One write and one fsync make a batch durable. The encoded events of a batch are called a blob.
+One write and one fsync make a whole batch durable. The encoded events of a batch are called a blob.
 """

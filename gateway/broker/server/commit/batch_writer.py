@@ -1,10 +1,10 @@
-"""Writes batches of records to disk. A packet is sent only after its records are durable.
+"""Writes batches of records to disk. Packets are sent only after their batch is durable.
 
 When a batch is complete, a thread writes the encoded events of the batch (a blob) to the journal
 and syncs the journal. If the disk is fast and the batch is small, the event loop's own thread does
-this. Input that arrives during the write forms the next batch. Database rows of a checkpoint are
-committed after the batch. If the disk is full, the batch waits for space. Any other failure ends
-the process.
+this. Input that arrives during the write forms the next batch. If a checkpoint is in progress, its
+database rows are committed after the batch. If the disk is full, the batch waits for space. Any
+other failure ends the process.
 """
 
 import asyncio
@@ -103,7 +103,7 @@ class BatchWriter:
         return self._loop.time() - self._started_at
 
     def write_part(self) -> None:
-        """Write the current batch's unwritten records to disk, without fsync."""
+        """Write the new records, but without fsync. They survive if the process is killed."""
         broker = self.broker
         # A part that ends a session must also pass the session's messages on to others.
         self._hand_over()
@@ -227,7 +227,7 @@ class BatchWriter:
         self._durable(batch, done.result())
 
     def _durable(self, batch: SealedBatch, seconds: float) -> None:
-        """Record the duration of a commit in seconds, and release the packets of its batch."""
+        """Release the packets of a durable batch, and record how long its commit took."""
         assert batch.blob is not None
         self._commit_seconds += (seconds - self._commit_seconds) / QUICK_COMMITS
         self.metrics.add(seconds, len(batch.blob))
@@ -235,16 +235,16 @@ class BatchWriter:
         self._release(batch)
 
     def _release(self, batch: SealedBatch) -> None:
-        """Allow a batch's packets to be sent, because the batch is durable or has no records."""
+        """Allow the packets of a batch to be sent, because it is durable or has no records."""
         self.broker.committed(batch)
         self.checkpoints.commit_rows()
         self._outcomes.released()
 
     def _wait_for_room(self, error: NoRoom, batch: SealedBatch) -> None:
-        """Keep a batch that cannot be written for lack of disk space, and try again later.
+        """Keep a batch for which there is no disk space or file descriptor, and try again later.
 
-        If the process is about to end, discard the batch instead. None of the batch's packets has
-        been sent yet.
+        If the process is about to end, discard the batch instead. Nothing that was acknowledged is
+        lost, because the batch's packets have not been sent.
         """
         if self.is_last:
             self.is_unwritten = self.is_stopped = True

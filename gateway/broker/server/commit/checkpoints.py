@@ -1,9 +1,9 @@
-"""Checkpoints write the broker's state to tables of a database while commits continue.
+"""Runs checkpoints, which write the broker's state to database tables while commits continue.
 
-Some rows are written with each batch of records. Once the batch is durable, a thread commits the
-rows. Clients do not wait for this commit. It takes up to ten milliseconds, because SQLite writes
-whole pages. When all rows have been committed, they are synced. Queued messages that the tables
-contain may then be removed from memory.
+While a checkpoint is in progress, some of its rows are written with each batch of records. Once the
+batch is durable, a thread commits the rows. Clients do not wait for this commit. It takes up to ten
+milliseconds, because SQLite writes whole pages. After the last rows have been committed, the
+database is synced, and queued messages that the tables contain are removed from memory.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ EVICTION_SECONDS = 0.001
 
 
 class Checkpoints:
-    """Runner of checkpoints, one at a time, while batches of records are being committed."""
+    """Coordinator of checkpoints. Only one checkpoint runs at a time, alongside the commits."""
 
     def __init__(
         self,
@@ -36,7 +36,8 @@ class Checkpoints:
         Args:
             recovered: the state from which the broker started.
             failed: called if the tables cannot be written.
-            on_rows_possible: called when more rows may be written.
+            on_rows_possible: called after a commit of rows, because the next batch may include more
+                rows.
         """
         self.broker = broker
         self.store = store
@@ -90,9 +91,9 @@ class Checkpoints:
         self._on_rows_possible()
 
     def finish(self, sessions: set[Session]) -> None:
-        """Sync the committed rows. Then free the memory of messages that are now in the tables.
+        """Start to sync a checkpoint's rows, and free the memory of the messages in these rows.
 
-        `sessions` are the sessions in this checkpoint.
+        `sessions` are the sessions in the checkpoint. All of its rows have been committed.
         """
         self._finishing = self._loop.run_in_executor(self._thread, self.store.finish_checkpoint)
         self._finishing.add_done_callback(self._finished)
@@ -107,7 +108,10 @@ class Checkpoints:
         self.store.checkpoint_finished(done.result())
 
     def _evict(self) -> None:
-        """Free the memory of messages that the tables contain, in steps of `EVICTION_SECONDS`."""
+        """Free the memory of messages that the tables contain.
+
+        The work is interrupted every `EVICTION_SECONDS`, so that the event loop can serve clients.
+        """
         deadline = time.monotonic() + EVICTION_SECONDS
         while self._evictable:
             self.broker.evict(self._evictable.pop())

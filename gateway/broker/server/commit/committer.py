@@ -1,6 +1,6 @@
 """Decides when records are committed: soon if a client is waiting, otherwise after a delay.
 
-At the end of the process, `drain` commits the remaining records.
+Before the process ends, `Committer.drain` commits the remaining records.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ class Committer:
         wall_clock: WallClock,
         outcomes: Outcomes[StoreFailed],
     ) -> None:
-        """Set the dependencies. `outcomes.failed` is called after a fatal error."""
+        """Set the dependencies. The callback `outcomes.failed` is called after a fatal error."""
         self.broker = broker
         self.store = store
         self.limits = limits
@@ -84,14 +84,15 @@ class Committer:
             self.write_down()
 
     def wants_tick(self) -> bool:
-        """Return True if `tick` has work to do, apart from a commit that is already running."""
+        """Return True if `tick` has work to do: records, checkpoint rows, or data to remove."""
         return self.journal_room.is_wanted or self._has_work()
 
     def write_down(self) -> None:
-        """Write the records that no client is waiting for, without syncing them.
+        """Write the records for which no client is waiting, without syncing them.
 
-        Written records survive if the process is killed. They are synced later, with their batch.
-        After this call, packets that depend on these records may be sent.
+        Written records survive if the process is killed. Packets that reveal these records to
+        clients may therefore be sent after this call. The records are synced later, with their
+        batch.
         """
         if self.broker.batch.lazy and not self.writer.is_stopped:
             self.writer.write_part()
@@ -99,7 +100,7 @@ class Committer:
     def upkeep(self, journal_bytes_max: int) -> None:
         """Start a checkpoint if one is due, and remove old data from the journal.
 
-        The journal may have at most `journal_bytes_max` bytes. Called once a second.
+        `journal_bytes_max` is the maximum size of the journal. Called once a second.
         """
         if self.failure is not None:
             return
@@ -166,7 +167,7 @@ class Committer:
     # -- the end
 
     async def drain(self) -> None:
-        """Commit all records, complete a final checkpoint, and end the threads."""
+        """Commit all records, write a final checkpoint if space permits, and end the threads."""
         self.writer.write_last()
         await self._commit_while(self._has_work)
         self.checkpoints.evict_no_more()

@@ -1,4 +1,4 @@
-"""Errors that end the process, because a write failed or the state may be inconsistent.
+"""Errors after which the process must end: failed writes to disk, and bugs in the broker.
 
 Each error message states that only data on disk has been acknowledged.
 """
@@ -7,13 +7,13 @@ from gateway.process.files.disk_errors import line_of
 
 
 class StoreFailed(OSError):
-    """Error raised if records could not be written to disk. The process must end."""
+    """Error raised if records cannot be written to disk, or after a bug. The process must end."""
 
 
 def fault_of_writing(what: str, error: BaseException) -> StoreFailed:
     """Return the error that ends the process because a file could not be written.
 
-    `what` names the file, and `error` is the cause.
+    `what` names the file in the error message, and `error` is the cause.
     """
     return StoreFailed(
         f"cannot write {what}: {line_of(error)}; nothing that was not on disk has "

@@ -14,7 +14,7 @@ logger = logging.getLogger(__name__)
 
 
 class JournalRoom:
-    """Removal of old data from the journal, which takes place with the next batch of records."""
+    """Remover of old journal data. The data is removed when the next batch is committed."""
 
     def __init__(self, broker: Broker, store: Store) -> None:
         self.broker = broker
@@ -35,17 +35,17 @@ class JournalRoom:
     def give_up(self, size_bytes: int) -> None:
         """Remove at least `size_bytes` of the oldest journal data, because disk space is short.
 
-        Blobs that have not been exported yet are removed too, but only if a checkpoint has stored
-        the resulting state in the database.
+        Blobs that have not been exported yet are removed too, but only if the database tables
+        already contain their changes.
         """
         if size_bytes:
             self._given_up_bytes = max(0, self.store.journal_total_bytes - size_bytes)
             self.is_wanted = True
 
     def update_is_wanted(self, bytes_max: int) -> None:
-        """Set `is_wanted` if old data should be removed from the journal.
+        """Check whether old journal data should be removed. If so, set the attribute `is_wanted`.
 
-        This is the case if the journal is larger than `bytes_max`, or contains exported data.
+        Data should be removed if the journal is larger than `bytes_max` or contains exported data.
         """
         self._bytes_max = bytes_max
         is_too_long = self.store.journal_total_bytes > bytes_max
@@ -53,9 +53,9 @@ class JournalRoom:
             self.is_wanted = True
 
     def drop(self) -> None:
-        """Remove exported data. If the journal is still too large, remove other old data too.
+        """Remove exported data, which the uploader has already copied to the session log.
 
-        Exported data is data that the uploader has already copied to the session log.
+        If the journal is then still too large, remove its oldest data that is not exported.
 
         Raises:
             OSError: a file cannot be removed.

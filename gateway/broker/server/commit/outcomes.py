@@ -1,4 +1,4 @@
-"""Callbacks that report the result of a commit."""
+"""Callbacks through which the commit of a batch reports its result."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -28,7 +28,7 @@ class Alarms:
         """Version number of the stored alarms. It also increases across a restart of the broker."""
 
     def take(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Answer the command `alarms`. The alarms in the request replace all stored alarms.
+        """Handle the command `alarms`. The alarms in the request replace all stored alarms.
 
         Raises:
             Refused: the alarms do not conform to docs/formats/control-socket.md, or are too large.
@@ -48,13 +48,13 @@ class Alarms:
 
     @property
     def commands(self) -> dict[str, Callable[[dict[str, Any]], dict[str, Any]]]:
-        """The functions that answer commands about alarms, by command name."""
+        """Handler functions for the commands about alarms, keyed by command name."""
         return {"alarms": self.take, "acknowledge_alarm": _acknowledged}
 
     def since(self, number: object) -> dict[str, Any]:
-        """Return the alarms for an answer to the bridge, or an empty object if nothing has changed.
+        """Return the alarms for an answer to the bridge, or an empty object if it has them already.
 
-        `number` identifies the version of the alarms that the bridge received last.
+        `number` is the version number of the alarms that the bridge received last.
         """
         if not self._number or number == self._number:
             return {}
@@ -62,10 +62,10 @@ class Alarms:
 
 
 def _acknowledged(request: dict[str, Any]) -> dict[str, Any]:
-    """Check the status page's report that a person has acknowledged an alarm.
+    """Validate the status page's report that a person has acknowledged an alarm.
 
-    The status page's process stores the acknowledgement. The caller of this function records an
-    event for it. Raises Refused if the request is invalid.
+    The function stores nothing: the status page's process stores the acknowledgement, and the
+    caller records an event. Raises Refused if the report is invalid.
     """
     text_of(request, "id")
     text_of(request, "subject")

@@ -16,16 +16,16 @@ SECONDS_MAX = 10 * 365 * 86_400
 
 
 class BanRequests:
-    """Handlers of the commands `ban`, `bans` and `lift_ban`."""
+    """Handlers for the commands `ban`, `bans` and `lift_ban`."""
 
     def __init__(self, bans: Bans) -> None:
         self._bans = bans
 
     @property
     def commands(self) -> dict[str, Callable[[dict[str, Any]], Any]]:
-        """The functions that answer commands about bans, by command name.
+        """Handler functions for the commands about bans, keyed by command name.
 
-        Some of the functions are coroutine functions, whose answers must be awaited.
+        Some of them are coroutine functions, so their results must be awaited.
         """
         return {"ban": self.ban, "bans": self.listed, "lift_ban": self.lift}
 

@@ -32,24 +32,24 @@ Request = dict[str, Any]
 
 
 class CardRequests:
-    """Handlers of commands that write administrators' requests for changes to the SD card's system.
+    """Handlers for commands with which administrators change the system on the SD card.
 
-    Use an instance from only one event loop.
+    All calls must come from the same event loop.
     """
 
     def __init__(self, authentications: Authentications) -> None:
-        """Set the dependencies. `authentications` checks the administrators' passwords."""
+        """Create the handlers. `authentications` checks the administrators' passwords."""
         self._changes = ConfirmedChanges(authentications, "settings of the card")
         self.directory: Path | None = None
         """The directory of requests, or None before the sockets are open."""
 
     @property
     def commands(self) -> dict[str, Callable[[Request], Request | Awaitable[Request]]]:
-        """The functions that answer commands about the card, by command name."""
+        """Handler functions for the commands about the SD card, keyed by command name."""
         return {
             "change_network": self._change_network,
-            "keep_network": self._written_empty,
-            "undo_network": self._written_empty,
+            "keep_network": self._written_without_arguments,
+            "undo_network": self._written_without_arguments,
             "install_update": self._install_update,
             "go_back": self._go_back,
         }
@@ -89,7 +89,7 @@ class CardRequests:
         async with self._changes.turn(request):
             return _written(directory, "go_back", {})
 
-    def _written_empty(self, request: Request) -> Request:
+    def _written_without_arguments(self, request: Request) -> Request:
         """Write a request that has no arguments.
 
         No password is needed, because the request only makes a network change permanent or undoes
@@ -99,9 +99,10 @@ class CardRequests:
         return _written(self._directory_for(name), name, {})
 
     def _directory_for(self, name: str) -> Path:
-        """Return the directory for requests. `name` is the command, for the error message.
+        """Return the directory for requests.
 
-        Raises Refused if the gateway does not run from the SD card.
+        Raises Refused if the gateway does not run from the SD card. The error message contains
+        `name`, the name of the command.
         """
         if self.directory is None or not self.directory.is_dir():
             raise Refused(

@@ -54,7 +54,7 @@ class Wanted:
 
 
 class Found:
-    """The events for one answer, the newest first."""
+    """Collector of the matching events for one answer, the newest first."""
 
     def __init__(self, wanted: Wanted) -> None:
         self.events: list[dict[str, Any]] = []
@@ -101,8 +101,8 @@ class Found:
     def answer(self) -> dict[str, Any]:
         """Return the result of the command `events`.
 
-        If an event about a message does not contain the topic, the topic is taken from another
-        event about the same message, if there is one.
+        An event about a message does not always contain the topic. In that case, the topic of
+        another event about the same message is added, if there is one.
         """
         for index, message in self._by_message.items():
             if message in self._topics:
@@ -111,15 +111,15 @@ class Found:
         return {"events": self.events, "next": self.next}
 
 
-class Events:
-    """Handler of the command `events`, which returns the newest events in the journal."""
+class EventCommands:
+    """Handler for the command `events`, which returns the newest events in the journal."""
 
     def __init__(self, recent: RecentBlobs) -> None:
         self._recent = recent
         self._turn = asyncio.Lock()
 
     async def listed(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Answer the command `events`. Only one request is answered at a time.
+        """Handle the command `events`. Only one request is processed at a time.
 
         The events are decoded in steps, so that decoding does not block the event loop.
 

@@ -43,7 +43,7 @@ class LatestMessage:
         return LATEST_BYTES_EACH + texts + len(self._payload)
 
     def shown(self) -> dict[str, Any]:
-        """Return the message as an object for an answer (docs/formats/control-socket.md)."""
+        """Return the message as a JSON object for answers (docs/formats/control-socket.md)."""
         return {
             **payload_of(self._payload, self._payload_bytes),
             "qos": self.qos,
@@ -53,7 +53,7 @@ class LatestMessage:
 
 
 class LatestMessages:
-    """Index of the latest messages by topic. Use it from only one event loop."""
+    """Index of the latest message of each topic. All calls must come from the same event loop."""
 
     def __init__(self, recent: RecentBlobs) -> None:
         self._recent = recent
@@ -104,9 +104,10 @@ class LatestMessages:
 
 
 def _messages_in(blob: Blob) -> dict[str, LatestMessage | None]:
-    """Return the last message of each topic in an encoded batch, the newest message first.
+    """Return the latest message of each topic in an encoded batch, keyed by topic.
 
-    A topic that was cleared by an empty retained message has None instead of a message.
+    The dictionary begins with the most recent message. The value is None for a topic that was
+    cleared by an empty retained message.
     """
     found: dict[str, LatestMessage | None] = {}
     for record in records_of(blob):

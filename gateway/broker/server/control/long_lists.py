@@ -12,11 +12,11 @@ _Item = TypeVar("_Item")
 async def first_in_slices(
     items: Iterable[_Item], first_of: Callable[[Iterable[_Item]], list[_Item]], slice_items: int
 ) -> list[_Item]:
-    """Select the items of a page from `items`, without blocking the event loop.
+    """Select the items of one page from a long list, without blocking the event loop.
 
-    `first_of` sorts the items that it receives, and returns only as many of the first ones as the
-    page needs. Each call gets the result of the previous call and up to `slice_items` further
-    items. Between two calls, the event loop can handle other events.
+    The list is processed in slices of `slice_items` items. For each slice, `first_of` receives the
+    items selected so far and the items of the slice. It sorts them and returns the first ones, as
+    many as the page needs. Between two slices, the event loop can handle other events.
     """
     rest = iter(items)
     found: list[_Item] = []
@@ -27,7 +27,10 @@ async def first_in_slices(
 
 
 def fitting(shown: Iterable[dict[str, Any]], bytes_max: int) -> list[dict[str, Any]]:
-    """Return the first objects in `shown`, up to `bytes_max` bytes of JSON, but at least one."""
+    """Return the first objects in `shown`, as many as fit into `bytes_max` bytes of JSON.
+
+    The first object is always returned, even if it is larger.
+    """
     found: list[dict[str, Any]] = []
     size_bytes = 0
     for one in shown:

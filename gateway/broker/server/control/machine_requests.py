@@ -23,7 +23,7 @@ Request = dict[str, Any]
 
 
 class MachineRequests:
-    """Handlers of `restart` and `reboot`, which forward administrators' requests to systemd."""
+    """Handlers for the commands `restart` and `reboot`, which pass the requests to systemd."""
 
     def __init__(self) -> None:
         self.directory: Path | None = None
@@ -31,7 +31,7 @@ class MachineRequests:
 
     @property
     def commands(self) -> dict[str, Callable[[Request], Request]]:
-        """The functions that answer the commands `restart` and `reboot`, by command name."""
+        """Handler functions for the commands `restart` and `reboot`, keyed by command name."""
         return dict.fromkeys(COMMANDS, self._requested)
 
     def _requested(self, request: Request) -> Request:

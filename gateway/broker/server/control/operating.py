@@ -1,8 +1,8 @@
 """Authorisation and audit log for commands on the status page's socket.
 
 The status page authenticates the caller, and reports the caller's name and role. This module checks
-the role again. It refuses a command if the configuration section `[api]` cannot give this caller
-the reported role. `[api]` gives roles to users, groups and tokens.
+the role again. It refuses a command unless the configuration section `[api]`, which assigns roles
+to users, groups and tokens, allows this caller to have the reported role.
 """
 
 import logging
@@ -49,8 +49,8 @@ NAME_CHARACTERS_MAX: Final = 1_024
 """Maximum length of a caller's name, equal to that of a user name."""
 
 
-class OperatorCommands:
-    """Permission checks for operators' commands, with a count and a log line for each command."""
+class OperatorPermissions:
+    """Permission checks for operators' commands, which are also counted and logged."""
 
     def __init__(self) -> None:
         self.page: Api | None = None
@@ -83,9 +83,9 @@ class OperatorCommands:
     def _highest_of(self, name: str, *, is_program: bool) -> int:
         """Return the index in `ROLES` of the highest role that a caller can have, or -1 if none.
 
-        `name` is the caller's name. The broker knows neither the caller's groups nor the caller's
-        token. It therefore assumes that a person belongs to every configured group, and that a
-        program has a token with the highest role.
+        `name` is the caller's name. Neither groups nor tokens are known here. A person is therefore
+        treated as a member of every configured group, and a program as the owner of a token with
+        the highest role.
         """
         page = self.page
         if page is None or not page.has_operators:

@@ -81,12 +81,12 @@ class Operations:
 
 
 def reported(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Check a report that an operator has performed an action on the command line.
+    """Validate a report that an operator has performed an action on the command line.
 
-    The broker records an event for the action after this check.
+    The caller then records an event about the action.
 
     Raises:
-        Refused: the request has no name, or its action cannot be reported.
+        Refused: the report has no name, or its action is not one of `REPORTED`.
     """
     if request.get("action") not in REPORTED:
         raise Refused("bad_request", f"'action' has to be one of {sorted(REPORTED)}")
@@ -95,9 +95,9 @@ def reported(request: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def backup_downloaded(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Check the status page's report that it is about to send a backup to an administrator.
+    """Validate the status page's report that it is about to send a backup to an administrator.
 
-    The broker then records an event. The page sends the backup only after this answer.
+    The caller then records an event. The page sends the backup only after the answer.
 
     Raises:
         Refused: the request does not conform to docs/formats/control-socket.md.
@@ -115,7 +115,10 @@ REPORTS: Final = {"operated": reported, "backup_downloaded": backup_downloaded}
 
 
 def who_of(request: Mapping[str, Any]) -> str:
-    """Return the caller's name, role and address, which the status page adds to each request."""
+    """Return a description of the caller: the name, role and address in a request.
+
+    The status page adds these values to each request that it sends.
+    """
     kind = "the program " if request.get("program") is True else ""
     by, role, place = (shown(request.get(key)) for key in ("by", "role", "from"))
     return f"{kind}{by} ({role}) from {place}"

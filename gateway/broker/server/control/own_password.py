@@ -1,8 +1,8 @@
-"""Checks an administrator's own password before users or tokens are changed.
+"""Checks an administrator's own password before users, tokens or card settings are changed.
 
 This password is checked like a password at a login, with the same delays after wrong guesses. An
-attacker who controls the status page does not know the password, and therefore cannot change users
-or tokens.
+attacker who controls the status page does not know the password, and therefore cannot make such a
+change.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ of a second of CPU time."""
 
 
 class ConfirmedChanges:
-    """Changes to a file, allowed one at a time and only with the administrator's own password."""
+    """Guard for changes of one kind: one at a time, and only with the administrator's password."""
 
     def __init__(self, authentications: Authentications, what: str) -> None:
         """Set the dependencies. `what` is a noun for error messages, such as "users"."""
@@ -32,10 +32,10 @@ class ConfirmedChanges:
 
     @asynccontextmanager
     async def turn(self, request: dict[str, Any]) -> AsyncIterator[None]:
-        """Wait until earlier changes are complete, and check the password in `request`.
+        """Return a context manager in which the caller may make one change.
 
-        The caller may write to the file while this context manager is active. Raises Refused if too
-        many changes are waiting, or if `confirm` refuses the request.
+        On entry, it waits until earlier changes are complete, and checks the password in `request`.
+        It raises Refused if too many changes are waiting, or if `confirm` refuses the request.
         """
         if self._waiting >= CHANGES_WAITING_MAX:
             raise Refused("busy", f"other {self._what} are being changed: try again in a moment")
@@ -49,7 +49,7 @@ class ConfirmedChanges:
 
 
 async def confirm(authentications: Authentications, request: dict[str, Any], what: str) -> None:
-    """Check the administrator's own password in a request that changes users or tokens.
+    """Check the administrator's own password in a request for a change.
 
     Args:
         authentications: checks passwords.

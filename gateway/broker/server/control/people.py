@@ -1,4 +1,4 @@
-"""Logins at the status page: checks of passwords, and checks whether a login is still valid.
+"""Checks passwords at logins to the status page, and whether earlier logins are still valid.
 
 The status page has no passwords of its own. The broker's users log in to the page. A password check
 costs as much as for an MQTT client, and waits in the same queue.
@@ -23,13 +23,13 @@ ADDRESS_BYTES_MAX = 128
 """Maximum length of an address. An IPv6 address with a zone and a port takes 80 bytes."""
 
 SOURCE_BYTES_MAX = 64
-"""Maximum length of the name of a source of users, which is a key in `[access]`."""
+"""Maximum length of the name of a user source, which is a key in `[access]`."""
 
 Request = dict[str, Any]
 
 
-class People:
-    """Handlers of the commands `authenticate` and `user`, which the status page sends."""
+class LoginCommands:
+    """Handlers for the commands `authenticate` and `user`, which the status page sends."""
 
     def __init__(self, authentications: Authentications, version_key: bytes) -> None:
         """Set the dependencies.
@@ -70,7 +70,7 @@ class People:
         }
 
     async def user(self, request: Request) -> dict[str, Any]:
-        """Answer the command `user` with the version of a user's credentials.
+        """Return the version of a user's credentials (command `user`).
 
         The version changes when the credentials change. It is None if the user does not exist.
 

@@ -43,7 +43,7 @@ Request = dict[str, Any]
 
 
 class Publications:
-    """Handlers of commands that publish messages for operators, subject to their access rules."""
+    """Handlers for commands that publish messages. The operator's access rules apply."""
 
     def __init__(self, event_loop: EventLoop) -> None:
         self._event_loop = event_loop
@@ -51,7 +51,7 @@ class Publications:
 
     @property
     def commands(self) -> dict[str, Callable[[Request], Awaitable[Request]]]:
-        """The functions that answer commands about publishing, by command name."""
+        """Handler functions for the commands about publishing, keyed by command name."""
         return {"publish": self.publish, "clear_retained": self.clear}
 
     async def publish(self, request: Request) -> Request:
@@ -114,7 +114,7 @@ class Publications:
         return _accepted(answer, _rule_for(username, topic))
 
     def _username_of(self, request: Request) -> str | None:
-        """Return the name of the user who publishes, or None if a program does.
+        """Return the name of the operator who publishes, or None if the caller is not a person.
 
         Raises Refused if the user was removed.
         """
@@ -149,7 +149,7 @@ def _payload_in(request: Request) -> bytes:
 
 
 def _address_in(request: Request) -> str:
-    """Return the operator's address for the session log."""
+    """Return the address of the operator who sent a request, as shown in the session log."""
     text = text_of(request, "from", "local")[:_ADDRESS_CHARACTERS_MAX]
     return f"page:{text}" if text.isascii() and text.isprintable() else "page"
 
@@ -164,10 +164,10 @@ def _rule_for(username: str | None, topic: str) -> str:
 
 
 def _accepted(answer: Answer | None, rule: str) -> Answer:
-    """Return the broker's response if it reports success.
+    """Return the broker's response to a message if it reports success, else raise Refused.
 
-    `rule` is the access rule that would allow the message. Raises Refused if the response has an
-    error code, or if the broker closed the connection.
+    Refused is also raised if there is no response, because the broker closed the connection. If the
+    access rules denied the message, the error message contains `rule`, which would allow it.
     """
     if answer is None:
         raise Refused("refused", "the broker closed the connection")

@@ -1,4 +1,4 @@
-"""Dispatch of commands on the control sockets, for the API, the tools and other processes.
+"""Dispatch of the commands that the API, the tools and other processes send to control sockets.
 
 The commands are documented in docs/formats/control-socket.md.
 """
@@ -17,19 +17,19 @@ from gateway.broker.server.control import card_requests
 from gateway.broker.server.control.alarms import Alarms
 from gateway.broker.server.control.ban_requests import BanRequests
 from gateway.broker.server.control.card_requests import CardRequests
-from gateway.broker.server.control.events import Events
+from gateway.broker.server.control.events import EventCommands
 from gateway.broker.server.control.machine_requests import DIRECTORY, MachineRequests
-from gateway.broker.server.control.operating import OperatorCommands
+from gateway.broker.server.control.operating import OperatorPermissions
 from gateway.broker.server.control.operations import REPORTS, Operations, who_of
-from gateway.broker.server.control.people import People
+from gateway.broker.server.control.people import LoginCommands
 from gateway.broker.server.control.refused import Refused, text_of
 from gateway.broker.server.control.sensors import SensorRequests
-from gateway.broker.server.control.session_list import SessionList
+from gateway.broker.server.control.session_list import SessionCommands
 from gateway.broker.server.control.sockets import ControlSocket, refusal_of
 from gateway.broker.server.control.token_changes import TokenChanges
-from gateway.broker.server.control.topics import Topics
+from gateway.broker.server.control.topics import TopicCommands
 from gateway.broker.server.control.user_changes import UserChanges
-from gateway.broker.server.control.user_list import UserList
+from gateway.broker.server.control.user_list import UserListCommands
 from gateway.broker.server.event_loop.event_loop import EventLoop
 from gateway.configuration import Configuration, ConfigurationError
 
@@ -67,30 +67,30 @@ class Control:
         bans: Bans,
         configuration: Callable[[], Answer],
     ) -> None:
-        """Set the dependencies. Versions of credentials are computed with `version_key`."""
+        """Set the dependencies. `version_key` is the secret key for versions of credentials."""
         self._event_loop = event_loop
         self._status = status
         self._reload = reload
         self._reports: dict[str, dict[str, Any]] = {}
         self._alarms = alarms = Alarms()
-        self._sessions = SessionList(event_loop)
+        self._sessions = SessionCommands(event_loop)
         self._sockets: list[ControlSocket] = []
         self._operate_socket: ControlSocket | None = None
         self._operate_problem: str | None = None
-        self.operating = OperatorCommands()
+        self.operating = OperatorPermissions()
         self.operations = Operations(self._operated, asyncio.get_running_loop().time)
         self.sensors = SensorRequests(asyncio.get_running_loop().time)
         self.machine = MachineRequests()
         self.card = CardRequests(event_loop.authentications)
         self.user_changes = UserChanges(event_loop.authentications, reload)
         self.token_changes = TokenChanges(event_loop.authentications)
-        self.people = people = People(event_loop.authentications, version_key)
+        self.people = people = LoginCommands(event_loop.authentications, version_key)
         self._commands: dict[str, Command] = {
             **self._own_commands(),
             "configuration": lambda _: configuration(),
-            "events": Events(event_loop.committer.writer.recent).listed,
-            **Topics(event_loop).commands,
-            **UserList(event_loop).commands,
+            "events": EventCommands(event_loop.committer.writer.recent).listed,
+            **TopicCommands(event_loop).commands,
+            **UserListCommands(event_loop).commands,
             "authenticate": people.authenticate,
             "user": people.user,
             **REPORTS,
@@ -130,7 +130,7 @@ class Control:
             await each.start()
         await self._operate(configuration)
 
-    async def keep_operating(self, configuration: Configuration) -> None:
+    async def update_operate_socket(self, configuration: Configuration) -> None:
         """Open or close `operate.sock`, the socket for operators, as the configuration requires.
 
         Called once a second.

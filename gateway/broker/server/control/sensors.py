@@ -45,7 +45,10 @@ Answer = dict[str, Any]
 
 
 class SensorRequests:
-    """Requests that the bridge has not answered yet. Use it from only one event loop."""
+    """Queue of requests that the bridge has not answered yet.
+
+    All calls must come from the same event loop.
+    """
 
     def __init__(self, now: Callable[[], float]) -> None:
         self._now = now
@@ -63,8 +66,8 @@ class SensorRequests:
 
     @property
     def commands(self) -> dict[str, Callable[[Request], Awaitable[Answer]]]:
-        """The functions that answer commands about sensors, by command name."""
-        return {**dict.fromkeys(COMMANDS, self._pass_on), "serial_requests": self._taken}
+        """Handler functions for the commands about sensors, keyed by command name."""
+        return {**dict.fromkeys(COMMANDS, self._pass_on), "serial_requests": self._serial_requests}
 
     def reload(self) -> None:
         """Tell the bridge that the configuration was reloaded.
@@ -76,7 +79,7 @@ class SensorRequests:
             self._put({"command": RELOAD})
 
     def stop(self) -> None:
-        """Answer the bridge's pending `serial_requests`, because the broker is about to stop."""
+        """End the bridge's waiting command `serial_requests`, because the broker is stopping."""
         self._is_stopped = True
         self._wake.set()
 
@@ -111,11 +114,11 @@ class SensorRequests:
                 self._queue.remove(passed_on)
         return _result_of(answer)
 
-    async def _taken(self, request: Request) -> Answer:
-        """Accept the bridge's answers, then wait for new requests to the bridge and return them.
+    async def _serial_requests(self, request: Request) -> Answer:
+        """Handle the command `serial_requests`, with which the bridge fetches requests.
 
-        This is the command `serial_requests`, which the bridge sends. Raises Refused if the request
-        is invalid.
+        Accept the bridge's answers to earlier requests. Then wait for new requests and return them.
+        Raises Refused if the command is invalid.
         """
         answers = request.get("answers")
         if not isinstance(answers, list):

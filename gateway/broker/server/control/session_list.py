@@ -68,7 +68,7 @@ class Wanted:
             raise Refused("bad_request", "'after' has to be a `next` of the same 'sort'") from None
 
     def key_of(self, session: Session) -> _Key:
-        """Return the sort key of a session in the requested sort order."""
+        """Return the key by which a session is sorted in the requested order."""
         if self.sort == "last_seen":
             return self._last_seen(session), session.client_id
         number = _SORTS.get(self.sort)
@@ -84,7 +84,7 @@ class Wanted:
         return self._zero_ms + int(session.connection.last_packet * 1000)
 
     def next_after(self, session: Session) -> str:
-        """Return the value of `after` for requesting the sessions that follow `session`."""
+        """Return the value for `after` in a request for the sessions that follow `session`."""
         number, client_id = self.key_of(session)
         return client_id if self.sort == "client_id" else f"{number} {client_id}"
 
@@ -112,8 +112,11 @@ class Wanted:
         return True
 
 
-class SessionList:
-    """Handlers of the commands `sessions` and `session`. Use them from only one event loop."""
+class SessionCommands:
+    """Handlers for the commands `sessions` and `session`.
+
+    All calls must come from the same event loop.
+    """
 
     def __init__(self, event_loop: EventLoop) -> None:
         self._event_loop = event_loop
@@ -121,11 +124,11 @@ class SessionList:
 
     @property
     def commands(self) -> dict[str, Callable[[dict[str, Any]], Any | Awaitable[Any]]]:
-        """The functions that answer commands about sessions, by command name."""
+        """Handler functions for the commands about sessions, keyed by command name."""
         return {"sessions": self.listed, "session": self.shown}
 
     async def listed(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Answer the command `sessions`.
+        """Handle the command `sessions`.
 
         The sessions are sorted in small steps that do not block the event loop.
 
@@ -144,7 +147,7 @@ class SessionList:
         return {"sessions": shown, "next": following}
 
     def shown(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Answer the command `session`. Raises Refused if the session does not exist."""
+        """Handle the command `session`. Raises Refused if the session does not exist."""
         return session_detail_of(self.find(request), self._event_loop)
 
     def find(self, request: dict[str, Any]) -> Session:

@@ -41,7 +41,7 @@ sent the line."""
 
 
 class ControlSocket:
-    """A listening Unix socket. The broker answers every line that it receives there."""
+    """A listening Unix socket on which the broker answers requests."""
 
     def __init__(self, path: Path, group: str | None, answer: Answer) -> None:
         self._path = path
@@ -55,12 +55,12 @@ class ControlSocket:
         """Open the socket. Replace the stale file of a broker that was killed.
 
         Raises:
-            OSError: the socket cannot be opened. The message names file, problem and fix.
+            OSError: the socket cannot be opened. The message names the file, the cause and the fix.
         """
         try:
             await self._start()
         except OSError as error:
-            raise OSError(error.errno, _fix_of(error), str(self._path)) from error
+            raise OSError(error.errno, _message_of(error), str(self._path)) from error
 
     async def _start(self) -> None:
         if len(os.fsencode(self._path)) > PATH_BYTES_MAX:
@@ -134,8 +134,8 @@ def _give_to(group: str, path: Path) -> None:
         raise OSError(errno.EINVAL, reason) from None
 
 
-def _fix_of(error: OSError) -> str:
-    """Return an error message for a socket that cannot be opened: the problem and the fix."""
+def _message_of(error: OSError) -> str:
+    """Return an error message for a socket that cannot be opened, with the cause and the fix."""
     match error.errno:
         case errno.ENAMETOOLONG:
             return (

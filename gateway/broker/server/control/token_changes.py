@@ -30,17 +30,20 @@ Result = TypeVar("Result")
 
 
 class TokenChanges:
-    """Handlers of commands that change the API's token file. Use them from only one event loop."""
+    """Handlers for commands that change the API's token file.
+
+    All calls must come from the same event loop.
+    """
 
     def __init__(self, authentications: Authentications) -> None:
-        """Set the dependencies. `authentications` checks the administrators' passwords."""
+        """Create the handlers. `authentications` checks the administrators' passwords."""
         self._changes = ConfirmedChanges(authentications, "tokens")
         self.configuration: Configuration | None = None
         """The current configuration, or None before the start."""
 
     @property
     def commands(self) -> dict[str, Callable[[Request], Awaitable[Request]]]:
-        """The functions that answer commands to change tokens, by command name."""
+        """Handler functions for the commands that change tokens, keyed by command name."""
         return {"add_token": self._add, "remove_token": self._remove}
 
     async def _add(self, request: Request) -> Request:

@@ -1,4 +1,4 @@
-"""The command `topic_states`, which shows the retained message and the receivers of each topic."""
+"""The command `topic_states`, which shows retained messages and receivers of given topics."""
 
 from collections.abc import Callable
 from itertools import chain, islice
@@ -27,18 +27,18 @@ Request = dict[str, Any]
 
 
 class TopicStates:
-    """Handler of the command `topic_states`. Use it from only one event loop."""
+    """Handler for the command `topic_states`. All calls must come from the same event loop."""
 
     def __init__(self, event_loop: EventLoop) -> None:
         self._state = event_loop.broker.state
 
     @property
     def commands(self) -> dict[str, Callable[[Request], Request]]:
-        """The function that answers the command `topic_states`, by command name."""
+        """Handler function for the command `topic_states`, keyed by command name."""
         return {"topic_states": self.shown}
 
     def shown(self, request: Request) -> Request:
-        """Answer the command `topic_states`.
+        """Handle the command `topic_states`.
 
         Raises Refused if the request does not conform to docs/formats/control-socket.md.
         """
@@ -87,7 +87,10 @@ def _text_of(payload: bytes) -> str | None:
 
 
 def _receivers_of(route: Route) -> Request:
-    """Return the number of a topic's receivers, and the names of some connected clients."""
+    """Return the numbers of a topic's receivers and denied subscribers, and some client ids.
+
+    The client ids are those of connected receivers.
+    """
     groups = [group.members for group in route.groups]
     sessions = chain([target.session for target in route.targets], *groups)
     connected = [

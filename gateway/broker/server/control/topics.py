@@ -57,10 +57,11 @@ class Wanted:
         return not self._after or order_of(topic) > self._after
 
 
-class Topics:
-    """Handlers of commands about topics, using the retained messages and the newest journal data.
+class TopicCommands:
+    """Handlers for the commands about topics.
 
-    Use them from only one event loop.
+    The list of topics is built from the retained messages and the newest journal data. All calls
+    must come from the same event loop.
     """
 
     def __init__(self, event_loop: EventLoop) -> None:
@@ -73,7 +74,7 @@ class Topics:
     def commands(
         self,
     ) -> dict[str, Callable[[dict[str, Any]], dict[str, Any] | Awaitable[dict[str, Any]]]]:
-        """The functions that answer commands about topics, by command name."""
+        """Handler functions for the commands about topics, keyed by command name."""
         return {
             "topics": self.listed,
             **self._states.commands,
@@ -81,7 +82,7 @@ class Topics:
         }
 
     async def listed(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Answer the command `topics`.
+        """Handle the command `topics`.
 
         The topics are sorted in small steps that do not block the event loop.
 
@@ -104,7 +105,7 @@ class Topics:
         return {"topics": shown, "next": None if is_complete else shown[-1]["topic"]}
 
     def _all(self, wanted: Wanted) -> list[str]:
-        """Return the topics from which a page is selected, without duplicates.
+        """Return all known topics without duplicates. The caller selects the requested page.
 
         These are the topics with a retained message and, unless `wanted` excludes them, the topics
         with a recently recorded message.

@@ -26,12 +26,15 @@ Request = dict[str, Any]
 
 
 class UserChanges:
-    """Handlers of commands that change the password file. Use them from only one event loop."""
+    """Handlers for commands that change the password file.
+
+    All calls must come from the same event loop.
+    """
 
     def __init__(
         self, authentications: Authentications, reload: Callable[[], dict[str, Any]]
     ) -> None:
-        """Set the dependencies. `reload` reads the configuration and its files again."""
+        """Create the handlers. `reload` reads the configuration and its files again."""
         self._authentications = authentications
         self._reload = reload
         self._changes = ConfirmedChanges(authentications, "users")
@@ -40,7 +43,7 @@ class UserChanges:
 
     @property
     def commands(self) -> dict[str, Callable[[Request], Awaitable[Request]]]:
-        """The functions that answer commands to change users, by command name."""
+        """Handler functions for the commands that change users, keyed by command name."""
         return {"set_password": self._set_password, "remove_user": self._remove_user}
 
     async def _set_password(self, request: Request) -> Request:

@@ -13,19 +13,23 @@ USERS_MAX: Final = 200
 line of the protocol."""
 
 
-class UserList:
-    """Handler of the command `users`, using the password file and the counters for quotas."""
+class UserListCommands:
+    """Handler for the command `users`.
+
+    The list consists of the users in the password file and the users whose stored data is counted
+    for quotas.
+    """
 
     def __init__(self, event_loop: EventLoop) -> None:
         self._event_loop = event_loop
 
     @property
     def commands(self) -> dict[str, Callable[[dict[str, Any]], dict[str, Any]]]:
-        """The function that answers the command `users`, by command name."""
+        """Handler function for the command `users`, keyed by command name."""
         return {"users": self.listed}
 
     def listed(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Answer the command `users` with a list of users, sorted by name.
+        """Handle the command `users`. The users are sorted by name.
 
         Raises:
             Refused: the request does not conform to docs/formats/control-socket.md.

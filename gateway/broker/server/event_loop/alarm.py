@@ -34,7 +34,7 @@ collection or a step of a checkpoint on a slow card takes less time."""
 
 
 class Alarm:
-    """Alarm clock of the broker core, which wakes the core when its next timer is due."""
+    """Timer of the broker core, which wakes the core when its next timeout is due."""
 
     def __init__(self, broker: Broker, schedule: Callable[[], None]) -> None:
         """Set the broker core and the callback.
@@ -49,9 +49,9 @@ class Alarm:
         self._checked_at = self._loop.time()
 
     def set(self, due: float | None) -> None:
-        """Schedule a call that wakes the core at `due`, unless an earlier call is scheduled.
+        """Set the time at which the core is woken, unless an earlier time is already set.
 
-        `due` is monotonic time in seconds. If `due` is None, do nothing.
+        `due` is monotonic time in seconds. If `due` is None, nothing changes.
         """
         if due is None or due >= self._due:
             return

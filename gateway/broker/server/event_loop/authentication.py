@@ -34,15 +34,15 @@ PAGE: Final = "page"
 
 
 def _do_nothing(username: str) -> None:
-    """Do nothing. This is the default callback for removed users."""
+    """Do nothing. This is the default for the callback `Authentications.user_gone`."""
 
 
 def _note_nothing(username: str, seconds: float | None) -> None:
-    """Do nothing. This is the default callback for successful authentications."""
+    """Do nothing. This is the default for the callback `Authentications.user_proven`."""
 
 
 class Authentications:
-    """Credential checks of the broker, which use the current authenticator."""
+    """Runner of credential checks. All checks use the current authenticator."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class Authentications:
 
     @property
     def checks(self) -> Checks:
-        """The object that runs credential checks and keeps the record of failed logins."""
+        """The queue of credential checks, which also keeps the record of failed logins."""
         return self._authenticator.checks
 
     def tick(self) -> None:
@@ -111,9 +111,10 @@ class Authentications:
             self._settle(connection, AuthenticationAnswer(SERVER_BUSY, None, None, detail))
 
     def begin(self, request: AuthenticationRequest) -> None:
-        """Start the check for an authentication request.
+        """Start to check the credentials in an authentication request.
 
-        The constructor's callback `answered` is called after the core has received the result.
+        The result is passed to the core. Then the callback `answered` from the constructor is
+        called.
         """
         connection = request.connection
         if not connection.is_open:
@@ -130,7 +131,7 @@ class Authentications:
         task.add_done_callback(self._tasks.discard)
 
     def forget(self, connection: Connection) -> None:
-        """Remove the authentication exchange of a connection.
+        """Discard a connection's authentication exchange, if there is one.
 
         Called when the exchange is complete or the connection has ended.
         """
@@ -212,13 +213,13 @@ class Authentications:
         self._answered(connection)
 
     def note_proof(self, username: str, seconds: float | None) -> None:
-        """Call `user_proven` for a user whose authentication is valid for `seconds`."""
+        """Report to the callback `user_proven` that a user is authenticated for `seconds`."""
         self.user_proven(username, seconds)
 
     def withdraw(self, username: str) -> None:
-        """Call `user_gone` for a user whose certificate is no longer valid.
+        """Report to the callback `user_gone` that a user's certificate is no longer valid.
 
-        Do nothing if the user still has an open connection.
+        If the user still has an open connection, nothing is reported.
         """
         if not self._connections_of(username):
             self.user_gone(username)

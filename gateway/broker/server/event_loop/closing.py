@@ -32,7 +32,7 @@ class ClosingChannels:
     """The connections that are being closed, the oldest first."""
 
     def __init__(self, channels: Sized) -> None:
-        """Set `channels`, the connections that are open or are being closed."""
+        """Create an empty list. `channels` are all connections, including those being closed."""
         self._all = channels
         self._channels: dict[Channel, None] = {}
         self._none_left = asyncio.Event()

@@ -162,13 +162,13 @@ class EventLoop:
             self.committer.write_down()
             self._write_out()
 
-    def violate(self, channel: Channel, violation: Violation) -> None:
+    def close_for(self, channel: Channel, violation: Violation) -> None:
         """Close a connection for a reason outside MQTT, such as a ban or an invalid TLS record."""
         self.broker.end_for(channel.connection, violation, self._loop.time())
         self.schedule()
 
     def lose(self, channel: Channel) -> None:
-        """Remove a lost connection, after its remaining received data has been processed."""
+        """Remove a lost connection. If it has unprocessed data, `FairReader` removes it later."""
         if channel.has_more_input() and channel.connection.is_open:
             channel.lost = True
             return
@@ -192,7 +192,7 @@ class EventLoop:
         self.broker.set_reading(connection, reading, self._loop.time())
 
     def limits_changed(self, batch_limits: BatchLimits) -> None:
-        """Apply new batch limits after a reload. The core's new limits have already been set."""
+        """Apply the batch limits of a reload. The caller has already set the core's limits."""
         self.batch_limits = self.committer.limits = batch_limits
         self.reading.uncommitted_bytes_max = batch_limits.max_uncommitted
         self.broker.limits_changed(self._loop.time())
@@ -207,7 +207,7 @@ class EventLoop:
             self._loop.call_soon(self._tick)
 
     def _batch_released(self) -> None:
-        """Schedule a tick after a commit, unless the running tick sends the packets anyway."""
+        """Schedule a tick to send a committed batch's packets, unless the current tick does so."""
         if not self._committing or self.committer.wants_tick():
             self.schedule()
 

@@ -30,7 +30,7 @@ class Waiting:
 
 
 class Exchanges:
-    """The authentication exchanges that are not complete yet, by connection."""
+    """The authentication exchanges that are not complete yet, with at most one per connection."""
 
     def __init__(self) -> None:
         self._waiting: dict[Connection, Waiting] = {}
@@ -70,7 +70,10 @@ class Exchanges:
         origin: str,
         deadline: asyncio.TimerHandle,
     ) -> None:
-        """Store the authentication exchange of a connection that has no other exchange."""
+        """Store the authentication exchange of a connection that has no other exchange.
+
+        `origin` is the client's network address, and `deadline` the timer that ends the exchange.
+        """
         self._waiting[connection] = Waiting(exchange, origin, deadline)
         self._by_origin.setdefault(origin, {})[connection] = None
 

@@ -38,19 +38,22 @@ class Proof:
 
 
 class Proofs:
-    """The credentials of all connections whose user source is queried regularly."""
+    """Credentials of the connections that were authenticated by regularly queried user sources."""
 
     def __init__(self, ended: Ended) -> None:
         self._ended = ended
         self._proofs: dict[Connection, Proof] = {}
         self._due: dict[str, float] = {}
-        self._passes: dict[str, asyncio.Task[None]] = {}
+        self._rechecks: dict[str, asyncio.Task[None]] = {}
 
     def __len__(self) -> int:
         return len(self._proofs)
 
     def keep(self, connection: Connection, login: Login, answer: Proven) -> None:
-        """Record the credentials of a connection that was accepted or re-authenticated."""
+        """Record the credentials of a connection that was accepted or re-authenticated.
+
+        `login` contains the client's login data, and `answer` is the result of the check.
+        """
         proof = Proof(answer.source, login.of(login.username), answer.digest)
         self._proofs[connection] = proof
 
@@ -71,15 +74,15 @@ class Proofs:
         loop = asyncio.get_running_loop()
         for name, source in sources.items():
             interval = source.recheck_seconds
-            if interval is None or name in self._passes:
+            if interval is None or name in self._rechecks:
                 continue
             due = self._due.setdefault(name, loop.time() + interval)
             if loop.time() >= due:
                 self._due[name] = loop.time() + interval
-                self._passes[name] = loop.create_task(self._pass(source, checks))
+                self._rechecks[name] = loop.create_task(self._recheck(source, checks))
 
-    async def _pass(self, source: Source, checks: Checks) -> None:
-        """Check all connections that a user source has authenticated, by querying the source."""
+    async def _recheck(self, source: Source, checks: Checks) -> None:
+        """Query a user source about each connection that the source has authenticated."""
         loop = asyncio.get_running_loop()
         began = loop.time()
         asked = [each for each, proof in self._proofs.items() if proof.source == source.name]
@@ -88,7 +91,7 @@ class Proofs:
                 await asyncio.sleep(began + number / CHECKS_PER_SECOND_MAX - loop.time())
                 await self._ask(source, connection, checks, began)
         finally:
-            del self._passes[source.name]
+            del self._rechecks[source.name]
 
     async def _ask(
         self, source: Source, connection: Connection, checks: Checks, since: float
@@ -106,5 +109,5 @@ class Proofs:
 
     def stop(self) -> None:
         """Cancel all running queries to user sources."""
-        for task in self._passes.values():
+        for task in self._rechecks.values():
             task.cancel()

@@ -81,7 +81,7 @@ class FairReader:
         self._scheduled = False
 
     def forget(self, channel: Channel) -> None:
-        """Remove a closed connection, and subtract its unprocessed data from the total."""
+        """Forget a closed connection, and stop counting its unprocessed data."""
         self._overloaded.discard(channel)
         self._unfinished.pop(channel, None)
         self.unread_bytes -= channel.unread_counted
@@ -90,7 +90,7 @@ class FairReader:
     # -- more than the disk takes
 
     def limit_records(self, channel: Channel, recorded_bytes: int) -> None:
-        """Pause reading from a client that added records, if too much data is now uncommitted.
+        """Pause reading from a client if its data caused new records and too much is uncommitted.
 
         `recorded_bytes` is the size of the uncommitted records before the client's data was
         processed.
@@ -155,8 +155,8 @@ class FairReader:
     def end_turn(self, channel: Channel, began: float) -> None:
         """Process more of a client's input until the end of the client's turn.
 
-        The time and the work of a turn are limited. `began` is the start of the turn, from
-        `perf_counter`.
+        The time and the work of a turn are limited. `began` is the time at which the turn started,
+        as returned by `perf_counter`.
         """
         if channel.connection.has_more_work or channel.unread:
             self._continue_one(channel, began + TURN_SECONDS)
@@ -177,10 +177,10 @@ class FairReader:
         work.spent = spent
 
     def postpones(self, channel: Channel, data: bytes) -> bool:
-        """Keep received data for later if reads since the last tick have already caused much work.
+        """Keep received data for later if the work allowed since the last tick is used up.
 
         Return True if the data was kept. Return False if the caller must process the data now,
-        because there was little work or too much data has already been kept.
+        because more work is allowed or too much data has already been kept.
         """
         size_bytes = len(data)
         if self.tick_units <= TURN_UNITS or self.unread_bytes + size_bytes > UNREAD_BYTES_MAX:

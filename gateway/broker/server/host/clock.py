@@ -81,7 +81,7 @@ class WallClock:
         self.query_kernel()
 
     def query_kernel(self) -> ClockQuality:
-        """Query the kernel for the clock's quality.
+        """Query the kernel for the clock's quality, store the quality and return it.
 
         The system call can be slow. Call this once a second, not each time the clock is read.
         """

@@ -22,7 +22,7 @@ NEVER: Final = 1_000_000_000
 
 @contextmanager
 def ignored() -> Iterator[None]:
-    """Disable garbage collection in this context, for recovery, which creates no garbage."""
+    """Disable garbage collection in this context. Recovery uses it, as it leaves no garbage."""
     gc.collect()
     gc.disable()
     try:

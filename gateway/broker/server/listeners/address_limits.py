@@ -67,12 +67,12 @@ class AddressSettings:
 
     @property
     def limits_nothing(self) -> bool:
-        """True if no limit is set. In this case, addresses need not be counted."""
+        """True if no limit is set, so that addresses need not be counted."""
         return not (self.connections_max or self.rate or self.limits_clients)
 
     @property
     def limits_clients(self) -> bool:
-        """True if a limit is set that the broker core enforces."""
+        """True if a limit on sessions or on rates is set. The broker core enforces these limits."""
         return bool(self.sessions_max or self.packet_rate or self.byte_rate)
 
 
@@ -108,7 +108,7 @@ class AddressLimits:
         self._next_banned_line_at = 0.0
 
     def replace_settings(self, settings: AddressSettings, now: float) -> None:
-        """Replace the limits for each address. The new limits apply to new connections."""
+        """Replace the limits for each address. No open connection is closed."""
         if settings == self._settings:
             return
         self._settings = settings
@@ -165,7 +165,7 @@ class AddressLimits:
             del self._entries[key]
 
     def share_of(self, key: str) -> Share | None:
-        """Return the limits shared by all clients of an address, or None if no limits apply.
+        """Return the limits that all clients of an address share, or None if there are none.
 
         `key` identifies the address. It is the key that `enter` returned.
         """
@@ -203,9 +203,10 @@ class AddressLimits:
         return TokenBucket(rate, rate * BURST_SECONDS, now)
 
     def _make_room(self) -> None:
-        """Remove addresses without connections and sessions if too many addresses are stored.
+        """If too many addresses are stored, remove some that have no connections and no sessions.
 
-        Other addresses are kept. Their number is bounded by the limits on connections and sessions.
+        All other addresses are kept. Their number is bounded by the limits on connections and
+        sessions.
         """
         for key in list(_first(self._entries, EXAMINED_MAX)):
             if len(self._entries) < ENTRIES_MAX:

@@ -1,4 +1,4 @@
-"""A set of banned networks. A search takes one set lookup per prefix length."""
+"""A set of banned networks, in which an address is found with one lookup per prefix length."""
 
 import ipaddress
 

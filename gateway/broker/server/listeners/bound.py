@@ -41,7 +41,10 @@ class Bound:
             each.close()
 
     def share_port(self, *, shared: bool) -> None:
-        """Set whether other sockets of this user may bind to the same port (SO_REUSEPORT)."""
+        """Allow other sockets of this user to bind to the same port, or forbid it (SO_REUSEPORT).
+
+        The argument `shared` is True to allow it.
+        """
         for each in self.sockets:
             if each.family != socket.AF_UNIX:
                 each.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, shared)

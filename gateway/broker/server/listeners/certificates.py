@@ -128,7 +128,7 @@ class Certificates:
                 soonest = min(soonest, peer.not_after)
             else:
                 detail = "its client's certificate has expired"
-                protocol.violate(CREDENTIALS_EXPIRED, detail, MAXIMUM_CONNECT_TIME)
+                protocol.close_for(CREDENTIALS_EXPIRED, detail, MAXIMUM_CONNECT_TIME)
         return soonest
 
     def adopt(self, other: "Certificates") -> None:
@@ -139,7 +139,7 @@ class Certificates:
         self.use(other.loaded)
 
     def show(self, now: float) -> None:
-        """Update the object `certificate` in the listener's status entries."""
+        """Update the `certificate` object in the listener's status entries."""
         loaded = self.loaded
         for entry in self.shown:
             entry["certificate"] = {
@@ -174,10 +174,10 @@ class CertificateWatch:
         if self._timer is not None:
             self._timer.cancel()
 
-    def candidates(self, asked: Iterable[Certificates]) -> list[tuple[Certificates, Loaded]]:
-        """Reload the certificate files of each listener in `asked` whose files are outdated.
+    def load_outdated(self, asked: Iterable[Certificates]) -> list[tuple[Certificates, Loaded]]:
+        """Load the certificate files of those listeners in `asked` whose certificates are outdated.
 
-        The caller passes the result to `use`.
+        The loaded certificates are returned, and come into use only when they are passed to `use`.
 
         Raises:
             CertificateError: a certificate cannot be used. All old certificates stay in use.
@@ -185,15 +185,15 @@ class CertificateWatch:
         now = self._clock()
         return [(each, each.candidate(now)) for each in asked if each.is_outdated()]
 
-    def use(self, candidates: list[tuple[Certificates, Loaded]]) -> bool:
-        """Use `candidates`, the certificates that the method of this name has loaded.
+    def use(self, loaded: list[tuple[Certificates, Loaded]]) -> bool:
+        """Use the certificates in `loaded`, the result of `load_outdated`, for new connections.
 
         Return True if at least one of them differs from the certificate that it replaces.
         """
         differs = False
-        for certificates, loaded in candidates:
-            differs |= not _is_same(certificates.loaded, loaded)
-            certificates.use(loaded)
+        for certificates, new in loaded:
+            differs |= not _is_same(certificates.loaded, new)
+            certificates.use(new)
             certificates.show(self._clock())
         return differs
 
@@ -244,13 +244,13 @@ class CertificateWatch:
 
 def end_revoked(peer: MqttProtocol) -> None:
     """Close a connection whose client certificate was revoked."""
-    peer.violate(REVOKED, "the client's certificate is on the revocation list", NOT_AUTHORIZED)
+    peer.close_for(REVOKED, "the client's certificate is on the revocation list", NOT_AUTHORIZED)
 
 
 def end_withdrawn(peer: MqttProtocol) -> None:
     """Close a connection whose client certificate was issued by an authority no longer trusted."""
     detail = "the authority of its client's certificate is not trusted any more"
-    peer.violate(WITHDRAWN, detail, NOT_AUTHORIZED)
+    peer.close_for(WITHDRAWN, detail, NOT_AUTHORIZED)
 
 
 def _is_same(before: Loaded, after: Loaded) -> bool:

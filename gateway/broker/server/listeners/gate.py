@@ -36,7 +36,7 @@ class GateLimits:
         listener: str,
         has_descriptor: Callable[[], bool],
     ) -> None:
-        """Set the limits, the counters and the function that checks for descriptors.
+        """Set the limits and the counters.
 
         Args:
             statistics: counters for rejected connections.
@@ -60,36 +60,33 @@ class Gate(asyncio.Protocol):
     The first layer handles the PROXY header, TLS, or the MQTT protocol.
     """
 
-    def __init__(self, keeping: GateLimits, make: Make) -> None:
-        """Set the limits (`keeping`) and the function for accepted connections (`make`).
-
-        `make` creates the protocol objects of an accepted connection.
-        """
-        self._keeping = keeping
+    def __init__(self, limits: GateLimits, make: Make) -> None:
+        """Set the limits. `make` creates the protocol objects for an accepted connection."""
+        self._limits = limits
         self._make = make
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Check the limits, and accept or reject the new connection."""
-        keeping = self._keeping
+        limits = self._limits
         now = asyncio.get_running_loop().time()
         refusal, key = "", ""
-        if keeping.bucket is not None and not keeping.bucket.take(now):
+        if limits.bucket is not None and not limits.bucket.take(now):
             refusal = LISTENER_RATE_REFUSED
-            keeping.statistics.note(f"connection at {keeping.listener} refused: {refusal} reached")
-        elif keeping.addresses is not None:
+            limits.statistics.note(f"connection at {limits.listener} refused: {refusal} reached")
+        elif limits.addresses is not None:
             peer = transport.get_extra_info("peername")
             address = address_of(str(peer[0])) if isinstance(peer, tuple) and peer else None
-            refusal, key = keeping.addresses.enter(address, now)
-        if not refusal and not keeping.has_descriptor():
+            refusal, key = limits.addresses.enter(address, now)
+        if not refusal and not limits.has_descriptor():
             refusal = NO_DESCRIPTOR
         if refusal:
-            if key and keeping.addresses is not None:
-                keeping.addresses.leave(key, now)
-            keeping.statistics.count_error(refusal)
+            if key and limits.addresses is not None:
+                limits.addresses.leave(key, now)
+            limits.statistics.count_error(refusal)
             cast(asyncio.Transport, transport).abort()
             return
         protocol, following = self._make()
         cast(asyncio.Transport, transport).set_protocol(following)
         following.connection_made(transport)
-        if key and keeping.addresses is not None:
-            protocol.set_address_share(keeping.addresses, key)
+        if key and limits.addresses is not None:
+            protocol.set_address_share(limits.addresses, key)

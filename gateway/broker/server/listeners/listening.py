@@ -44,7 +44,7 @@ LISTENER_CHANGED = "listener_changed"
 """Reason name for connections that are closed because a reload changed their listener."""
 
 
-class Open:
+class OpenListener:
     """An open listener with its sockets, its limits and, for TLS, its certificates."""
 
     def __init__(self, listener: Listener, bound: Bound) -> None:
@@ -63,12 +63,12 @@ class Open:
 class Change:
     """Changes to the listeners, which a reload has prepared but not yet applied."""
 
-    kept: list[tuple[Open, Listener]] = field(default_factory=list)
-    opened: list[Open] = field(default_factory=list)
-    closed: list[Open] = field(default_factory=list)
-    order: list[Open] = field(default_factory=list)
+    kept: list[tuple[OpenListener, Listener]] = field(default_factory=list)
+    opened: list[OpenListener] = field(default_factory=list)
+    closed: list[OpenListener] = field(default_factory=list)
+    order: list[OpenListener] = field(default_factory=list)
     """All listeners after the change, in configured order."""
-    certificates: dict[Open, Certificates] = field(default_factory=dict)
+    certificates: dict[OpenListener, Certificates] = field(default_factory=dict)
     """Certificates of listeners whose configured files differ from before."""
     renewed: list[tuple[Certificates, Loaded]] = field(default_factory=list)
     """Certificates of listeners whose configured files are the same but have new contents."""
@@ -80,14 +80,14 @@ class Change:
 
 
 class OpenListeners:
-    """The open listeners of a broker. `shown` contains their entries in the status."""
+    """The open listeners of a broker. The attribute `shown` contains their status entries."""
 
     def __init__(self, event_loop: EventLoop, settings: AddressSettings) -> None:
         self._event_loop = event_loop
         self.addresses = AddressLimits(event_loop.broker.statistics, settings)
         self.certificates = CertificateWatch()
         self._turns = HandshakeTurns()
-        self._open: list[Open] = []
+        self._open: list[OpenListener] = []
         self._serving: set[asyncio.Task[None]] = set()
         self.certificates_differ = False
         """True if the last `apply` loaded renewed files of an unchanged listener."""
@@ -110,7 +110,7 @@ class OpenListeners:
                     continue
                 if old is None:
                     given_up = [each.bound for each in change.closed]
-                    opened = Open(new, bind(new, given_up))
+                    opened = OpenListener(new, bind(new, given_up))
                     change.opened.append(opened)
                 else:
                     opened = by_listener[id(old)]
@@ -118,7 +118,7 @@ class OpenListeners:
                 change.order.append(opened)
                 if new.tls is not None and (old is None or _needs_files(old, new)):
                     change.certificates[opened] = self._certificates_of(new)
-            change.renewed = self.certificates.candidates(
+            change.renewed = self.certificates.load_outdated(
                 each.certificates
                 for each, _ in change.kept
                 if each.certificates is not None and each not in change.certificates
@@ -130,9 +130,7 @@ class OpenListeners:
 
     def apply(self, change: Change) -> int:
         """Apply a prepared change. Return the number of closed connections."""
-        ended = 0
-        for each in change.closed:
-            ended += self._close(each)
+        ended = sum(self._close(each) for each in change.closed)
         for each, listener in change.kept:
             ended += self._change(each, listener, change.certificates.get(each))
         for each in change.opened:
@@ -151,7 +149,7 @@ class OpenListeners:
             serving.add_done_callback(self._serving.discard)
         return ended
 
-    async def _serve(self, opened: Sequence[Open]) -> None:
+    async def _serve(self, opened: Sequence[OpenListener]) -> None:
         """Accept connections on new listeners, including connections that the kernel has queued."""
         loop = asyncio.get_running_loop()
         for each in opened:
@@ -205,14 +203,18 @@ class OpenListeners:
                 "the certificates of %d stored sessions are revoked: they receive nothing", count
             )
 
-    def _begin(self, each: Open, listener: Listener, certificates: Certificates | None) -> None:
+    def _begin(
+        self, each: OpenListener, listener: Listener, certificates: Certificates | None
+    ) -> None:
         each.listener = listener
         each.certificates = certificates
         each.policy = policy_of(listener, each.share)
         each.shown = _shown_of(each)
         self._make_factory(each)
 
-    def _change(self, each: Open, listener: Listener, certificates: Certificates | None) -> int:
+    def _change(
+        self, each: OpenListener, listener: Listener, certificates: Certificates | None
+    ) -> int:
         before = each.listener
         if before == listener:
             each.listener = listener
@@ -223,15 +225,14 @@ class OpenListeners:
             logger.warning("the listener at %s changed: its connections end", listener.place)
             return self._end(policy, LISTENER_CHANGED, "clients authenticate in another way")
         each.listener = listener
-        policy = policy_of(listener, each.share)
         # Updated in place, so that connections being set up use the new values.
-        vars(each.policy).update(vars(policy))
+        vars(each.policy).update(vars(policy_of(listener, each.share)))
         if each.certificates is not None and certificates is not None:
             each.certificates.adopt(certificates)
         self._make_factory(each)
         return 0
 
-    def _make_factory(self, each: Open) -> None:
+    def _make_factory(self, each: OpenListener) -> None:
         each.factory = factory_of(
             self._event_loop,
             each.listener,
@@ -241,7 +242,7 @@ class OpenListeners:
             self.addresses,
         )
 
-    def _close(self, each: Open) -> int:
+    def _close(self, each: OpenListener) -> int:
         _stop(each)
         logger.info("no longer listening at %s", each.listener.place)
         return self._end(each.policy, LISTENER_CLOSED, "its listener was closed")
@@ -252,19 +253,18 @@ class OpenListeners:
         for connection, channel in list(self._event_loop.channels.items()):
             is_its = isinstance(channel, MqttProtocol) and channel.policy is policy
             if is_its and connection.is_open:
-                self._event_loop.violate(channel, Violation(reason, ADMINISTRATIVE_ACTION, detail))
+                self._event_loop.close_for(
+                    channel, Violation(reason, ADMINISTRATIVE_ACTION, detail)
+                )
                 ended += 1
         return ended
 
 
-def _of(each: Open) -> Callable[[], asyncio.Protocol]:
-    def make() -> asyncio.Protocol:
-        return each.factory()  # the current one
-
-    return make
+def _of(each: OpenListener) -> Callable[[], asyncio.Protocol]:
+    return lambda: each.factory()  # noqa: PLW0108 - the factory may be replaced later
 
 
-def _stop(each: Open) -> None:
+def _stop(each: OpenListener) -> None:
     each.is_closed = True
     for server in each.servers:
         server.close()
@@ -275,7 +275,7 @@ def _needs_files(before: Listener, after: Listener) -> bool:
     return before.tls != after.tls or ends_connections(before, after)
 
 
-def _shown_of(each: Open) -> list[dict[str, Any]]:
+def _shown_of(each: OpenListener) -> list[dict[str, Any]]:
     listener, certificates = each.listener, each.certificates
     named = {} if listener.name is None else {"name": listener.name}
     if listener.path is not None:

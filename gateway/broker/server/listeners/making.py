@@ -39,7 +39,7 @@ def tls_files_of(listener: Listener) -> TlsFiles:
 
 
 def revoked_by(listeners: Iterable[Listener]) -> frozenset[str]:
-    """Return the names of all client certificates in the given listeners' revocation lists.
+    """Return the short names of all certificates on the revocation lists of the given listeners.
 
     Raises:
         CertificateError: a revocation list cannot be used.
@@ -83,14 +83,23 @@ def factory_of(
     turns: HandshakeTurns,
     addresses: AddressLimits,
 ) -> Factory:
-    """Return a function that creates the protocol objects for each connection to a listener."""
+    """Return a function that creates the protocol objects for a new connection to a listener.
+
+    Args:
+        event_loop: the event loop that receives the client's data.
+        listener: the configured listener.
+        policy: the admission policy of the listener.
+        certificates: the listener's certificates, or None if it does not use TLS.
+        turns: the scheduler of TLS handshakes.
+        addresses: the limits per client address.
+    """
     protocol = MqttProtocol
     if listener.protocol == "websocket":
         # Without such a listener, the broker starts sooner, and needs less memory.
         from gateway.broker.server.listeners.websocket import WebSocketProtocol  # noqa: PLC0415
 
         protocol = WebSocketProtocol
-    keeping = _gatekeeping_of(event_loop, listener, addresses)
+    limits = _gate_limits_of(event_loop, listener, addresses)
 
     def make() -> tuple[MqttProtocol, asyncio.Protocol]:
         made = protocol(event_loop, policy)
@@ -103,10 +112,10 @@ def factory_of(
         proxied = ProxiedProtocol(made, following, addresses, takes_users=takes_users)
         return made, proxied
 
-    return lambda: Gate(keeping, make)
+    return lambda: Gate(limits, make)
 
 
-def _gatekeeping_of(
+def _gate_limits_of(
     event_loop: EventLoop, listener: Listener, addresses: AddressLimits
 ) -> GateLimits:
     bucket = None

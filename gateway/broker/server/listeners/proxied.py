@@ -92,7 +92,7 @@ class ProxiedProtocol(asyncio.Protocol):
         self, detail: str, reason: str = "proxy_header", reason_code: int = PROTOCOL_ERROR
     ) -> None:
         self._received = b""
-        self._protocol.violate(reason, detail, reason_code)
+        self._protocol.close_for(reason, detail, reason_code)
         self._transport.pause_reading()
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -64,7 +64,7 @@ class ProxyHeaderError(Exception):
 
 
 class ProxyHeader:
-    """A parsed PROXY header. `address` is the client's address, or None if it is not stated."""
+    """A parsed PROXY header. `address` is the client's address, or None if the header has none."""
 
     def __init__(self, length_bytes: int, address: str | None, user: str | None = None) -> None:
         self.length_bytes = length_bytes

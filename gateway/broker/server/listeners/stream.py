@@ -64,7 +64,7 @@ class MqttProtocol(asyncio.Protocol, Channel):
         )
         self.connection.is_local = policy.is_local
         if policy.is_over:
-            self.violate("listener_closed", "its listener was closed", ADMINISTRATIVE_ACTION)
+            self.close_for("listener_closed", "its listener was closed", ADMINISTRATIVE_ACTION)
 
     def data_received(self, data: bytes) -> None:
         """Pass received bytes to the event loop, in one call per read."""
@@ -93,9 +93,9 @@ class MqttProtocol(asyncio.Protocol, Channel):
         self._event_loop.set_writable(self, writable=True)
         self.update_reading()
 
-    def violate(self, reason: str, detail: str, reason_code: int = PROTOCOL_ERROR) -> None:
+    def close_for(self, reason: str, detail: str, reason_code: int = PROTOCOL_ERROR) -> None:
         """Close the connection for a reason outside MQTT packets, such as an invalid TLS record."""
-        self._event_loop.violate(self, Violation(reason, reason_code, detail))
+        self._event_loop.close_for(self, Violation(reason, reason_code, detail))
 
     def update_reading(self) -> None:
         """Pause reading from the socket, or resume it if more input can be processed now."""

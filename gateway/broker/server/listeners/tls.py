@@ -99,7 +99,7 @@ class TlsLayer(TlsTransport[MqttProtocol]):
                 self._decrypt()
 
     def _takes_peer(self, tls: ssl.SSLObject) -> bool:
-        """Check and store the client's certificate.
+        """Check the client's certificate and store it. Authenticate its user, if any.
 
         Return False if the connection must be closed.
         """
@@ -136,7 +136,7 @@ class TlsLayer(TlsTransport[MqttProtocol]):
 
     def _end(self, reason: str, detail: str) -> None:
         self._is_over = not self._is_established
-        self._protocol.violate(reason, detail)
+        self._protocol.close_for(reason, detail)
 
     # -- records
 
@@ -214,7 +214,7 @@ class TlsLayer(TlsTransport[MqttProtocol]):
         self._update_reading()
 
     def resume_reading(self) -> None:
-        """Resume reading, starting with data received before the pause."""
+        """Resume reading. Data that was received before the pause is processed first."""
         self._wants_reading = True
         if self._unread and self._is_established and not self._waits:
             self._continue_later()

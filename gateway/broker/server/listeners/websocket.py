@@ -94,7 +94,7 @@ class WebSocketProtocol(MqttProtocol):
         self.transport.write(answer.response)
         self._has_answered = True
         if answer.refusal is not None:
-            self.violate(answer.refusal, answer.detail)
+            self.close_for(answer.refusal, answer.detail)
             self.update_reading()
             return
         longest = max(FRAME_BYTES_MAX, self._event_loop.limits.max_packet_size_bytes)
@@ -148,7 +148,7 @@ class WebSocketProtocol(MqttProtocol):
         if not isinstance(event, CloseConnection):
             # [MQTT-6.0.0-1] anything but a binary frame ends the connection
             self._close_code = CloseReason.UNSUPPORTED_DATA
-            self.violate("websocket_text", "a text frame, expected binary frames")
+            self.close_for("websocket_text", "a text frame, expected binary frames")
         elif frames.state is WebSocketState.REMOTE_CLOSING:
             self.transport.write(frames.send(event.response()))
             self.transport.close()
@@ -156,7 +156,7 @@ class WebSocketProtocol(MqttProtocol):
         elif frames.state is WebSocketState.OPEN:
             # The frames were malformed, so there is no need to wait for the peer's close frame.
             self._close_code = event.code
-            self.violate("websocket_frame", f"close code {int(event.code)}: {event.reason}")
+            self.close_for("websocket_frame", f"close code {int(event.code)}: {event.reason}")
             self.write()
             self.end()
         else:

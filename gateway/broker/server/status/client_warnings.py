@@ -130,7 +130,7 @@ def recent_of(entries: Sequence[Recent]) -> list[dict[str, Any]]:
 
 
 def shared_of(entries: Sequence[Shared]) -> list[dict[str, Any]]:
-    """Return status objects for client identifiers that several devices share."""
+    """Return status objects for client identifiers that are used by several devices."""
     return [
         {
             "client_id": each.client_id,

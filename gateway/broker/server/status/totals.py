@@ -90,10 +90,11 @@ class SessionTotals:
         """Callbacks that need newer totals, and receive the totals of the next pass."""
 
     def ask(self, receive: Callable[[Totals], None], *, age_seconds_max: float) -> None:
-        """Call `receive` with totals over all sessions, at most `age_seconds_max` seconds old.
+        """Call `receive` with recent totals over all sessions.
 
-        The call happens immediately if the latest totals are new enough. Otherwise it happens when
-        a pass over all sessions is complete.
+        The argument `age_seconds_max` is the maximum age of the totals. If the latest totals are
+        new enough, the call happens immediately. Otherwise it happens when a recent enough pass
+        over all sessions is complete.
         """
         before = self._loop.time() - age_seconds_max
         if self._walk is not None:

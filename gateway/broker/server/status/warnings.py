@@ -162,7 +162,7 @@ def _hook_warnings(hook: Hooks | None) -> Iterator[StatusWarning]:
 
 
 def _certificate_warnings(listeners: Sequence[dict[str, Any]]) -> Iterator[StatusWarning]:
-    """Yield one warning per certificate problem, even if several listeners have the problem."""
+    """Yield a warning for each certificate problem, but only one if several listeners have it."""
     found = {
         each["certificate"]["problem"]: each["certificate"]["subject"]
         for each in listeners

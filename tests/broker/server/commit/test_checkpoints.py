@@ -64,16 +64,16 @@ async def test_no_batch_waits_for_rows_of_a_checkpoint(tmp_path: Path) -> None:
     store, made = on_disk.store, on_disk.committer.checkpoints
     assert isinstance(store, SlowRows)
     await on_disk.commit()
-    covered = on_disk.recorder.next_sequence
-    store.begin_checkpoint(on_disk.opened.recovered, covered, 0.0)
+    first_uncovered = on_disk.recorder.next_sequence
+    store.begin_checkpoint(on_disk.opened.recovered, first_uncovered, 0.0)
     for _ in range(3):
         await on_disk.commit()  # the first batch has rows of the checkpoint
         assert store.has_rows
-    assert store.written_to < covered
+    assert store.first_unwritten < first_uncovered
     store.let_go.set()
     await made.committed()
     await made.finished()
-    assert store.written_to == covered
+    assert store.first_unwritten == first_uncovered
     await on_disk.close()
 
 

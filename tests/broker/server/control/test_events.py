@@ -6,7 +6,7 @@ import pytest
 
 from gateway.broker.server.commit.recent_blobs import RecentBlobs
 from gateway.broker.server.control import events
-from gateway.broker.server.control.events import Events
+from gateway.broker.server.control.events import EventCommands
 from tests.broker.server.broker import Broker, log_in
 from tests.broker.server.conftest import Start
 from tests.broker.server.control.test_requests import code, result
@@ -115,7 +115,7 @@ async def test_a_long_topic_is_shortened(start: Start) -> None:
 async def test_a_damaged_blob_is_left_out() -> None:
     recent = RecentBlobs()
     recent.add(b"no blob")
-    assert await Events(recent).listed({}) == {"events": [], "next": None}
+    assert await EventCommands(recent).listed({}) == {"events": [], "next": None}
 
 
 @pytest.mark.parametrize(

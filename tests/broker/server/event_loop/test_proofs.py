@@ -71,8 +71,8 @@ async def swept(source: Rows, usernames: list[str]) -> list[tuple[str | None, bo
         proofs.keep(connection_of(username), Login(username, b"secret"), proven)
     checks = Checks(Guesses())
     proofs.tick({"rows": cast(Source, source)}, checks)
-    await asyncio.gather(*proofs._passes.values())
-    assert proofs._passes == {}
+    await asyncio.gather(*proofs._rechecks.values())
+    assert proofs._rechecks == {}
     checks.close()
     return ended
 

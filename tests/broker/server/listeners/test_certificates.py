@@ -142,7 +142,9 @@ async def test_an_expired_certificate_is_served_at_the_start_and_warned_of(
     shown = broker.listeners[0]["certificate"]
     assert (shown["subject"], shown["days_left"]) == ("old", -2)
     watch = broker.running.listening.certificates
-    assert not watch.use(watch.candidates(watch.all)), "a reload for another reason is not refused"
+    assert not watch.use(watch.load_outdated(watch.all)), (
+        "a reload for another reason is not refused"
+    )
     context = site.client()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     assert await (await broker.open(0, context)).log_in("a") == 0
@@ -189,12 +191,12 @@ async def test_nothing_of_several_listeners_is_used_where_one_cannot_be(
     site.renew("second")
     other.key.write_text("")
     with pytest.raises(CertificateError, match=r"served\.key: is not a private key"):
-        watch.use(watch.candidates(watch.all))
+        watch.use(watch.load_outdated(watch.all))
     assert [each.loaded.subject for each in held] == ["first", "first"]
     other.renew("second")
-    assert watch.use(watch.candidates(watch.all))
+    assert watch.use(watch.load_outdated(watch.all))
     assert [each.loaded.subject for each in held] == ["second", "second"]
-    assert not watch.use(watch.candidates(watch.all)), "nothing is different"
+    assert not watch.use(watch.load_outdated(watch.all)), "nothing is different"
 
 
 async def test_the_end_of_a_certificate_is_warned_of_once_a_day(

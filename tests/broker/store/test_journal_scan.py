@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gateway.broker.store.journal_files import FOLDER_NAME, FRAME, frame_of, journal_files
-from gateway.broker.store.journal_reading import JournalReading
+from gateway.broker.store.journal_scan import JournalScan
 from tests.broker.core.harness import Harness
 from tests.broker.store.journal_blobs import blob_of, filled, reopened
 from tests.broker.store.journal_damage import flip, frames_in, overwrite
@@ -129,9 +129,9 @@ def test_a_gap_that_an_earlier_start_passed_over_is_not_reported_again(
     filled(tmp_path, 1, 5).close()
     path, offset, _ = frames_in(tmp_path)[2]
     flip(path, offset)
-    reading = JournalReading(tmp_path / FOLDER_NAME, 1, skipped_gaps)
-    found = [blob.first_sequence for blob in reading.blobs()]
-    assert reading.gaps == gaps
-    assert len(reading.damage) == len(gaps)
+    scan = JournalScan(tmp_path / FOLDER_NAME, 1, skipped_gaps)
+    found = [blob.first_sequence for blob in scan.blobs()]
+    assert scan.gaps == gaps
+    assert len(scan.damage) == len(gaps)
     kept = [1, 2, 4, 5]
     assert found == [each for each in kept if not any(a <= each <= b for a, b in skipped_gaps)]

@@ -1,4 +1,4 @@
-"""Reads the journal at startup, from the checkpoint to the end, and detects damage.
+"""Scans the journal from the checkpoint to the end, for recovery and audits. Detects damage.
 
 Unreadable data is read again several times before it is reported as damage. It is never treated as
 the end of the journal, because acknowledged batches might follow it.
@@ -26,7 +26,7 @@ Gap = tuple[int, int]
 """First and last missing sequence number."""
 
 
-class JournalReading:
+class JournalScan:
     """One pass over a journal's blobs since a checkpoint, with reports of the damage found.
 
     While the broker is running, the last blob might be a batch that is not durable yet.
@@ -104,7 +104,7 @@ class JournalReading:
                 )
 
     def blobs(self) -> Iterator[Blob]:
-        """Yield the blobs since `checkpoint`. Earlier blobs in the first file are also yielded.
+        """Yield the blobs from the checkpoint on, and earlier blobs that are in the same file.
 
         An incomplete blob at the end is skipped. A power cut interrupted its writing, so the blob
         was never acknowledged. Raises OSError if reading fails, and OtherFormat for a blob of a
@@ -170,7 +170,7 @@ class JournalReading:
         self._reason = ""
 
     def check_recorded_end(self, next_sequence: int, next_message: int) -> None:
-        """Report the events that are missing between the end that was found and the recorded end.
+        """Report all events that are missing because the journal ends before its recorded end.
 
         Args:
             next_sequence: the sequence number after the last event that was found.
@@ -202,9 +202,10 @@ class JournalReading:
         return first > last
 
     def _check_end(self, read: list[tuple[JournalFile, Contents]]) -> None:
-        """Report unreadable bytes after the newest blob, both in its file and in later files.
+        """Report unreadable bytes after the newest blob, either in its file or in later files.
 
-        Unreadable bytes before the newest blob are reported as a gap in the sequence numbers.
+        `read` contains the scanned files, with their unreadable parts. Unreadable bytes before the
+        newest blob are reported as a gap in the sequence numbers.
         """
         found: list[str] = []
         is_after_end = self.end is None
