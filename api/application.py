@@ -1,6 +1,6 @@
 """The FastAPI application with its middleware and its OpenAPI description.
 
-If a background task of the application ends, the server stops.
+If a background task of the application ends unexpectedly, the server stops.
 """
 
 import asyncio

@@ -1,9 +1,9 @@
 """Parsing of forms from browsers, with limits on size and time. Forms from other sites are refused.
 
-A form is accepted only if its ``Origin`` header names this page, and if the form contains the token
-that this page has put into it. The ``SameSite`` attribute of the login cookie also protects against
-forms from other sites. Each of these measures would be enough, but an old browser, a proxy or a bug
-can disable one of them.
+A form is accepted only if its ``Origin`` header names this server, and if the form contains the
+token that this server has put into it. The ``SameSite`` attribute of the login cookie also protects
+against forms from other sites. Each of these measures alone would be enough. All of them are used,
+because an old browser, a proxy or a bug can disable one.
 """
 
 import asyncio

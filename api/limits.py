@@ -224,13 +224,13 @@ SERIES_NAME_CHARACTERS_MAX: Final = 200
 # Series in one request, each with at most 2,976 points: a response of 3 MB.
 SERIES_PER_REQUEST_MAX: Final = 10
 
-# Devices on the overview, quantities of one device, and curves of all devices. A curve is 1 kB, so
+# Devices on the overview, quantities of one device, and charts of all devices. A chart is 1 kB, so
 # the page stays below 60 kB compressed. The page of sensors shows everything.
 DEVICES_ON_OVERVIEW_MAX: Final = 24
 QUANTITIES_ON_OVERVIEW_MAX: Final = 6
-CURVES_ON_OVERVIEW_MAX: Final = 48
+CHARTS_ON_OVERVIEW_MAX: Final = 48
 
-# Points of a curve on the overview: one every 36 seconds, three pixels wide.
+# Points of a chart on the overview: one every 36 seconds, three pixels wide.
 POINTS_ON_OVERVIEW_MAX: Final = 100
 
 # Responses of this size or more are compressed; a smaller response fits one packet anyway.

@@ -1,9 +1,9 @@
 """Composition root of the API process.
 
-``serve`` binds the port and serves until ``stop`` is set. If this fails, it raises ``CannotListen``
-or the subclass ``PortTaken``, with a one-line message that includes the fix. When ``serve``
-returns, no task is running, and all sockets and connections are closed. The caller is responsible
-for signals, the log format and the configuration.
+``serve`` binds the port and serves until ``stop`` is set. If it cannot listen, it raises
+``CannotListen`` or the subclass ``PortTaken``, with a one-line message that includes the fix. When
+``serve`` returns, no task is running, and all sockets and connections are closed. The caller is
+responsible for signals, the log format and the configuration.
 """
 
 import asyncio
@@ -141,9 +141,9 @@ def create_app(
 async def _running(
     app: Application, settings: ApiSettings, certificate: ServedCertificate | None
 ) -> AsyncIterator[None]:
-    """Create the objects that the routes need, in ``app.state``, and close them at the end.
+    """Store the objects that the routes need in ``app.state``, and close them at the end.
 
-    The application runs in the ``with`` block.
+    The application runs while the context manager is open.
     """
     observer = Observer(ControlSocket(settings.status_socket))
     app.state.observer = observer

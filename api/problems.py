@@ -1,7 +1,7 @@
-"""Error responses for programs: RFC 9457 problem details, with a sentence about the fix.
+"""Error responses for programs: problem details (RFC 9457) that also say how to fix the error.
 
 All errors under ``/api`` have the same format, ``application/problem+json``. This includes errors
-such as a stopped gateway, an unknown session, an invalid parameter or an unknown path.
+caused by a stopped gateway, an unknown session, an invalid parameter or an unknown path.
 ``error_handlers`` determines which callers get problem details and which get a page.
 """
 
@@ -60,7 +60,7 @@ _FIX_OF_CODE: Final = {
 
 
 class ProblemDetail(BaseModel):
-    """An error response in the format of RFC 9457. The additional member `mend` is the fix."""
+    """An error response in the format of RFC 9457, with `mend`: advice on how to fix the error."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
@@ -74,7 +74,10 @@ class ProblemDetail(BaseModel):
 
 
 def described(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return the OpenAPI description of a route's error responses, by HTTP status code."""
+    """Return the OpenAPI descriptions of error responses, keyed by HTTP status code.
+
+    The arguments are the status codes.
+    """
     return {
         status: {
             "description": HTTPStatus(status).phrase,
@@ -111,7 +114,7 @@ def status_of(refusal: Refused) -> int:
 
 
 def fix_of(refusal: Refused) -> str | None:
-    """Return the fix for a request that the broker refused, or None if none is known."""
+    """Return how to fix a request that the broker refused, or None if no fix is known."""
     return _FIX_OF_CODE.get(refusal.code)
 
 

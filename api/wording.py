@@ -60,14 +60,14 @@ def visible_of(text: str, characters_max: int = limits.SHOWN_CHARACTERS_MAX) -> 
 
     A hidden character is shown as ``\u{202e}``, for example.
     """
-    words = groupby(_words_of(text[:characters_max]))
-    shown = "".join(_run_of(word, len(list(run))) for word, run in words)
+    runs = groupby(_escaped_characters_of(text[:characters_max]))
+    shown = "".join(_run_of(character, len(list(run))) for character, run in runs)
     rest = len(text) - characters_max
     return f"{shown}… and {rest:,} more characters" if rest > 0 else shown
 
 
-def _words_of(text: str) -> Iterator[str]:
-    """Yield the characters of a text, with hidden characters escaped.
+def _escaped_characters_of(text: str) -> Iterator[str]:
+    """Yield the characters of a text. Hidden characters are replaced with their escapes.
 
     Combining marks after the first _MARKS_MAX in a row are also escaped.
     """
@@ -80,13 +80,14 @@ def _words_of(text: str) -> Iterator[str]:
             yield character
 
 
-def _run_of(word: str, count: int) -> str:
+def _run_of(character: str, count: int) -> str:
     """Return text for a character that is repeated `count` times in a row.
 
-    `word` is the character or its escape. An escape is followed by the number of repetitions
-    instead of being repeated.
+    `character` is the character or its escape. An escape is not repeated, but followed by the
+    number of repetitions.
     """
-    return word * count if len(word) == 1 or count == 1 else f"{word}\N{MULTIPLICATION SIGN}{count}"
+    is_plain = len(character) == 1 or count == 1
+    return character * count if is_plain else f"{character}\N{MULTIPLICATION SIGN}{count}"
 
 
 def sentence_of(text: str) -> str:
@@ -122,9 +123,9 @@ def duration_of(seconds: float) -> str:
 
 
 def age_of(then_ms: int, *, now_ms: int) -> str:
-    """Format the time from `then_ms` to `now_ms`.
+    """Format the time since `then_ms`. The current time is the keyword argument `now_ms`.
 
-    If `then_ms` is later than `now_ms`, the text ends with ``ahead``.
+    If `then_ms` is in the future, the text ends with ``ahead``.
     """
     seconds = (now_ms - then_ms) / 1000
     if seconds < -1:
@@ -243,7 +244,7 @@ def _number_of(value: float) -> str:
 def _is_float32(value: float) -> bool:
     """Return True if a float might have been converted from a float32.
 
-    Return False for integers below 1e16, because all of their digits must be shown.
+    Integers below 1e16 are excluded, because all of their digits must be shown.
     """
     is_exact = value.is_integer() and abs(value) < _PLAIN_BELOW
     return not is_exact and abs(value) <= _FLOAT32_MAX and _as_float32(value) == value

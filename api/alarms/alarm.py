@@ -51,10 +51,10 @@ class Alarm:
 
     @property
     def is_acknowledged(self) -> bool:
-        """Return True if a person has acknowledged the alarm."""
+        """Return True if the alarm has been acknowledged."""
         return self.acknowledged_by is not None
 
     @property
     def condition(self) -> Condition:
-        """Return the alarm's condition, with the level and text from the latest examination."""
+        """Return the alarm's condition, with the level and the text as last observed."""
         return Condition(self.id, self.subject, self.level, self.sentence, self.fix)

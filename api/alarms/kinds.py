@@ -1,4 +1,4 @@
-"""All kinds of alarms: the title of each kind, and whether it reports a loss.
+"""All kinds of alarms, with their titles. Some kinds report lost readings or messages.
 
 This module does no I/O.
 """

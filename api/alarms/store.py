@@ -1,8 +1,8 @@
 """Alarms on disk: the active alarms, which survive a restart, and a history of cleared alarms.
 
-The SQLite file with the alarms is only a convenience. Audits use the session log, which records
-what happened to each message. If the file cannot be read, it is renamed, and a new empty file is
-created. The file is written only when an alarm changes.
+The alarms are stored in an SQLite file, which is written only when an alarm changes. If the file
+cannot be read, it is renamed, and a new empty file is created. The file is only a convenience.
+Audits use the session log instead, which records what happened to each message.
 """
 
 import logging
@@ -100,10 +100,12 @@ class AlarmStore:
     def cleared(
         self, *, before: int | None, limit: int, level: Level | None = None
     ) -> list[tuple[int, Alarm]]:
-        """Return at most `limit` cleared alarms with their row numbers, the latest first.
+        """Return cleared alarms with their row numbers, the latest first.
 
-        If `before` is given, only alarms with lower row numbers are returned. If `level` is given,
-        only alarms of this level are returned.
+        Args:
+            before: if given, only alarms with lower row numbers are returned.
+            limit: the maximum number of alarms to return.
+            level: if given, only alarms of this level are returned.
         """
         lowest, highest = (min(Level), max(Level)) if level is None else (level, level)
         with self._lock:

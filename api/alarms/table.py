@@ -7,7 +7,7 @@ This module does no I/O.
                                 │  └── seen again ──┐                    │
                                 └─ a loss, absent ─> ended ── acknowledged
 
-An alarm about lost messages or readings stays active until a person acknowledges it, even if its
+An alarm about lost messages or readings stays active until it is acknowledged, even if its
 condition has ended. If a condition ends and returns within ``CLEAR_SECONDS``, no new alarm begins.
 """
 
@@ -68,7 +68,7 @@ class AlarmTable:
         ]
         self.not_listed = len(seen.keys() - self._alarms.keys())
         for key in self._alarms.keys() - seen.keys():
-            alarm = self._miss(key, now, now_ms)
+            alarm = self._end_if_absent(key, now, now_ms)
             if alarm is not None:
                 changed.append(alarm)
         return changed
@@ -110,10 +110,11 @@ class AlarmTable:
         self._alarms[key] = alarm
         return alarm if is_change else None
 
-    def _miss(self, key: Key, now: float, now_ms: int) -> Alarm | None:
+    def _end_if_absent(self, key: Key, now: float, now_ms: int) -> Alarm | None:
         """End an alarm if its condition has been false for at least CLEAR_SECONDS.
 
-        Return the alarm if this call has ended it. Otherwise, return None.
+        The alarm is also cleared, unless it reports a loss and has not been acknowledged. Return
+        the changed alarm, or None if it has not changed.
         """
         alarm = self._alarms[key]
         if not alarm.is_present or now - self._absent_since.setdefault(key, now) < CLEAR_SECONDS:

@@ -1,8 +1,8 @@
 """Verdict on the gateway: one headline that sums up all conditions that are true now.
 
-Some processes are not needed on every gateway, such as the bridge on a gateway without serial
-ports. A process that was never started is mentioned, but does not make the verdict worse. This
-module does no I/O.
+A process that was never started is listed as a condition, but does not make the verdict worse. Some
+gateways do not need all processes: without serial ports, for example, the bridge is not needed.
+This module does no I/O.
 """
 
 from dataclasses import dataclass

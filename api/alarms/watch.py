@@ -120,10 +120,12 @@ class AlarmWatch:
     async def cleared(
         self, *, before: int | None, limit: int, level: Level | None = None
     ) -> list[tuple[int, Alarm]]:
-        """Return at most `limit` cleared alarms with their row numbers, the latest first.
+        """Return cleared alarms with their row numbers, the latest first.
 
-        If `before` is given, only alarms with lower row numbers are returned. If `level` is given,
-        only alarms of this level are returned.
+        Args:
+            before: if given, only alarms with lower row numbers are returned.
+            limit: the maximum number of alarms to return.
+            level: if given, only alarms of this level are returned.
         """
         return await asyncio.to_thread(self._store.cleared, before=before, limit=limit, level=level)
 

@@ -1,9 +1,8 @@
-"""The web page's TLS certificate: loaded at startup, and again when its files change.
+"""The web page's TLS certificate, which is loaded at startup and again when its files change.
 
 The program that starts the page provides the function that loads the files. The broker's listeners
 use the same function. If new files cannot be used, the page keeps its current certificate and shows
-a warning. It also shows a warning if the certificate expires soon. A warning is also logged once a
-day.
+a warning. If the certificate expires soon, the page also shows a warning, and logs it once a day.
 """
 
 import logging
@@ -59,7 +58,10 @@ class ServedCertificate:
 
     @property
     def state(self) -> Certificate:
-        """The state of the certificate, in the same form as for the broker's listeners."""
+        """The certificate's subject, expiry and problems.
+
+        The certificates of the broker's listeners are described by the same type.
+        """
         not_after = self._usable.not_after
         return Certificate(
             subject=self._usable.subject,

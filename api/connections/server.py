@@ -113,7 +113,7 @@ class BoundedConnection(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         if not self.pipeline:
-            self._visitors.answer_went(self, self.loop.time())
+            self._visitors.requests_answered(self, self.loop.time())
         super().on_response_complete()
 
     def close_to_make_room(self) -> None:

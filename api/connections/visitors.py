@@ -44,7 +44,8 @@ class Visitors:
     def admit(self, visitor: Visitor, host: str, now: float) -> bool:
         """Accept a new connection from an IP address. If necessary, close another connection.
 
-        Return False if there is no room and no other connection can be closed.
+        Return True if the connection is accepted. Return False if there is no room and no other
+        connection can be closed.
         """
         address, on_loopback = _counted_as(host)
         if on_loopback:
@@ -68,7 +69,7 @@ class Visitors:
         """Record that a visitor has sent a complete request."""
         self._move(visitor, now, answering=True)
 
-    def answer_went(self, visitor: Visitor, now: float) -> None:
+    def requests_answered(self, visitor: Visitor, now: float) -> None:
         """Record that all requests from a visitor have been answered."""
         self._move(visitor, now, answering=False)
 
@@ -97,10 +98,10 @@ def _make_room(places: dict[Visitor, _Place], candidates: list[Visitor], now: fl
 
 
 def _counted_as(host: str) -> tuple[str, bool]:
-    """Return the key under which connections from an address are counted.
+    """Return the key under which connections from an address are counted, and a flag.
 
     The key of an IPv6 address is its /64 network. The key of an IPv4 address is the address itself.
-    The second result is True for a loopback address.
+    The flag is True for a loopback address.
     """
     try:
         address = ipaddress.ip_address(host)

@@ -1,4 +1,4 @@
-"""Parts of pages: curves, lines, trees and forms.
+"""Parts of pages: charts, summary lines, trees and forms.
 
-Callers provide the data to draw. Apart from this data, only the history is read.
+Callers provide the data to draw. These modules themselves read only the history.
 """

@@ -1,7 +1,7 @@
-"""Curves as SVG paths, with the labels of their axes.
+"""Charts of values over time: SVG paths, and labels for the axes.
 
-The drawing is stretched to the width of the screen, so it contains no text. The labels are HTML
-next to the drawing. Where readings are missing, the curve has a gap. This module does no I/O.
+The SVG drawing is stretched to the width of the screen, so it contains no text. The labels are HTML
+next to the drawing. Where readings are missing, the line has a gap. This module does no I/O.
 """
 
 import math
@@ -18,9 +18,9 @@ from api.wording import duration_of, time_of, unit_of
 WIDTH: Final = 600
 HEIGHT: Final = 160
 _BINS_MAX: Final = 150
-"""Points of a drawn curve, at most: one every four pixels on a desktop, every two on a phone."""
+"""Points of a chart, at most: one every four pixels on a desktop, every two on a phone."""
 _ROWS_MAX: Final = 12
-"""Rows of the table next to a curve."""
+"""Rows of the table next to a chart."""
 _GRID_LINES: Final = 4
 _GAP_FACTOR: Final = 3
 """A gap is longer than this many times the usual interval between readings."""
@@ -28,7 +28,7 @@ _GAP_FACTOR: Final = 3
 
 @dataclass(frozen=True)
 class Row:
-    """A row in the table next to a curve: lowest, mean and highest value in a time interval."""
+    """A row in the table next to a chart: lowest, mean and highest value in a time interval."""
 
     begin_ms: int
     low: str
@@ -38,7 +38,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Chart:
-    """A curve as SVG paths and labels, ready to be drawn."""
+    """A chart of one quantity: SVG paths, labels, and rows of the table next to it."""
 
     line: str
     band: str
@@ -49,7 +49,7 @@ class Chart:
     """Labels of the vertical axis, from top to bottom."""
     x_labels: tuple[str, ...]
     label: str
-    """A sentence with the curve's values, for screen readers."""
+    """A sentence with the lowest, highest and latest value, for screen readers."""
     low: str
     high: str
     unit: str
@@ -67,11 +67,11 @@ class _Bin:
 
 
 def chart_of(curve: Curve, name: str, *, now_ms: int, bins: int = _BINS_MAX) -> Chart | None:
-    """Return a chart of a curve, or None if there are no points to show.
+    """Return a chart of the points in `curve`, or None if there are no points to show.
 
-    The chart covers the time span of the curve's ring. A ring is one resolution of the history,
-    such as the last hour. `name` is the name of the quantity, for screen readers. If there are more
-    than about `bins` points, neighbouring points are joined.
+    The chart covers the last hour, day or month, depending on `curve.ring`. `name` is the name of
+    the quantity, for screen readers. The keyword argument `bins` is the approximate number of
+    points to draw, at most. If there are more points, neighbouring points are joined.
     """
     ring = curve.ring
     end = now_ms // ring.step_ms
@@ -151,7 +151,7 @@ def _round_step(rough: float) -> float:
 
 
 def _number(value: float, step: float) -> str:
-    """Format the value of a label. Labels with a small `step` between them need more decimals."""
+    """Format the value of an axis label, with more decimals for a smaller `step` between labels."""
     decimals = min(max(0, -math.floor(math.log10(step) + 1e-9)), 12)
     rounded = round(value, decimals) + 0.0
     if abs(rounded) >= 1e15 or decimals >= 10:
@@ -163,10 +163,10 @@ def _number(value: float, step: float) -> str:
 
 
 def _bins_of(points: Sequence[Point], begin: int, end: int, bins: int) -> list[_Bin]:
-    """Join neighbouring points until about `bins` points remain.
+    """Join neighbouring points, so that at most about `bins` points remain.
 
-    Points on different sides of a gap are not joined. `begin` and `end` are the first and the last
-    time step of the chart.
+    Points on different sides of a gap are not joined. `begin` and `end` are the time steps at the
+    left and right edges of the chart.
     """
     gaps = _gaps_in(points)
     per_bin = (end - begin) / bins
@@ -187,7 +187,7 @@ def _gaps_in(points: Sequence[Point]) -> set[int]:
     """Return the time step of the first point after each gap.
 
     A gap is an interval between two points that is much longer than the usual interval, and also
-    longer than the intervals around it. The second condition is needed after a power cut. The curve
+    longer than the intervals around it. The second condition is needed after a power cut. The chart
     of the last hour then begins with points that are a minute apart, but these intervals are not
     gaps.
     """
@@ -225,7 +225,7 @@ def _line_of(bins: Sequence[_Bin], scale: _Scale) -> str:
 
 
 def _steps_of(bins: Sequence[_Bin], scale: _Scale) -> str:
-    """Return the SVG path for a Boolean quantity, which has two levels and vertical edges."""
+    """Return the SVG path of a Boolean quantity: a line at two levels, with vertical edges."""
     parts = []
     for each in bins:
         place = f"{each.x:.0f} {scale.y_of(round(each.mean))}"

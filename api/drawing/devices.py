@@ -1,4 +1,4 @@
-"""Devices as pages show them: quantities with values, ages and curves."""
+"""Data about devices for the pages: quantities with their values, times and charts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from api.wording import quantity_name_of
 
 @dataclass(frozen=True)
 class ShownQuantity:
-    """A quantity with the curve of its last hour. If there is no curve, `chart` is None."""
+    """A quantity to show on a page. If it has no chart, `chart` is None."""
 
     quantity: Quantity
     series: str
@@ -40,14 +40,14 @@ def shown_on_overview(
     At most DEVICES_ON_OVERVIEW_MAX devices are returned, with a few quantities each.
     """
     found = list(devices_of(bridge))
-    curves_left = limits.CURVES_ON_OVERVIEW_MAX
+    charts_left = limits.CHARTS_ON_OVERVIEW_MAX
     shown = []
     for port, device in found[: limits.DEVICES_ON_OVERVIEW_MAX]:
         chosen = device.quantities[: limits.QUANTITIES_ON_OVERVIEW_MAX]
         quantities = []
         for quantity in chosen:
-            each = _shown(device, quantity, history, now_ms=now_ms, draw=curves_left > 0)
-            curves_left -= each.chart is not None
+            each = _shown(device, quantity, history, now_ms=now_ms, draw=charts_left > 0)
+            charts_left -= each.chart is not None
             quantities.append(each)
         others = len(device.quantities) - len(chosen)
         shown.append(ShownDevice(port, device, tuple(quantities), others))
@@ -70,7 +70,8 @@ def _shown(
 def topic_filter_of(port: Port, device: Device) -> str | None:
     """Return a topic filter that matches all readings of a device and nothing else.
 
-    Return None if this is not possible with the port's topics.
+    Return None if the port's topics do not contain the name of the device. Also return None if they
+    contain the name of the quantity as only a part of a topic level.
     """
     if port.topic is None or "{device}" not in port.topic:
         return None
@@ -83,7 +84,8 @@ def topic_filter_of(port: Port, device: Device) -> str | None:
 def csv_series_of(quantities: Sequence[ShownQuantity]) -> list[str]:
     """Return the names of the series for a CSV download.
 
-    Only numeric quantities are included, and at most as many as one request can name.
+    Only numeric quantities are included. The number of names is limited to
+    ``SERIES_PER_REQUEST_MAX``, the maximum for one request.
     """
     numbers = [each.series for each in quantities if isinstance(each.quantity.value, int | float)]
     return numbers[: limits.SERIES_PER_REQUEST_MAX]

@@ -74,7 +74,7 @@ BANDS: Final = (*_CONNECTIONS, *RESTARTS)
 
 
 class Kind(StrEnum):
-    """Choices in the log page's filter. Each choice selects events of certain types."""
+    """Choices in the filter of the log page. Each choice selects events of certain types."""
 
     ALL = "all"
     SESSIONS = "sessions"

@@ -1,4 +1,4 @@
-"""Summary lines on the overview page. Each part of the gateway has a line with a link and a curve.
+"""Summary lines on the overview page, each about one part of the gateway. Some lines have a chart.
 
 This module does no I/O.
 """
@@ -28,7 +28,10 @@ class Line:
 
 
 def lines_of(overview: Overview, curve_of: CurveOf) -> Iterator[Line]:
-    """Yield the summary lines, the most important first."""
+    """Yield the summary lines, the most important first.
+
+    `curve_of` is a function that returns the points of a series in the last hour.
+    """
     yield _messages(overview, curve_of)
     yield _clients(overview)
     yield from _readings(overview, curve_of)

@@ -26,8 +26,8 @@ def tree_of(topics: Sequence[Topic], *, below: str = "") -> list[Branch]:
     """Return topics as a tree. `topics` must list each topic before the topics below it.
 
     If a topic has more than TOPIC_LEVELS_SHOWN levels, the deepest levels share one line, so that
-    the tree fits on a phone. If the topic `below` is given, it becomes the root of the tree, and is
-    shown on one line.
+    the tree fits on a phone. The keyword argument `below` can be a topic that becomes the root of
+    the tree. All of its levels share one line.
     """
     root = Branch("", "")
     for each in topics:
@@ -61,7 +61,10 @@ def _levels_of(topic: str, below: str) -> Iterator[tuple[str, str]]:
 
 
 def _joined(branch: Branch) -> Branch:
-    """Put a branch and its only child on one line if the branch itself has no message."""
+    """Merge a branch with its only child if the branch itself has no message. Return the result.
+
+    The branches below are merged in the same way.
+    """
     while branch.topic is None and len(branch.below) == 1:
         (only,) = branch.below
         branch = Branch(f"{branch.label}/{only.label}", only.path, only.topic, only.below)

@@ -96,12 +96,16 @@ class ChunkFiles:
     def points_of(
         self, name: str, *, first: int, last: int, visible_before: int
     ) -> tuple[str | None, list[Point]]:
-        """Return the unit of a series, and its points from step `first` to `last`.
+        """Return the unit of a series, and its points in ascending order of their steps.
 
-        The points are in ascending order of their steps. Points from step `visible_before` onwards
-        are left out, because they are in memory. If two chunks overlap, the points of the chunk
-        that was written later are returned. An overlap means that the clock was wrong when the
-        earlier chunk was written.
+        If two chunks overlap, the points of the chunk that was written later are returned. An
+        overlap means that the clock was wrong when the earlier chunk was written.
+
+        Args:
+            name: the name of the series.
+            first: the first step to return.
+            last: the last step to return.
+            visible_before: points from this step onwards are left out, because they are in memory.
         """
         found: list[list[Point]] = []
         unit = None
@@ -155,10 +159,10 @@ class ChunkFiles:
     def _read(
         self, file: _File, place: tuple[int, int], decode: Callable[[bytes], _Result]
     ) -> _Result | None:
-        """Read a group, which is a part of a chunk with some of its series, and decode it.
+        """Read and decode a group, which is a part of a chunk and contains some of its series.
 
         `place` is the group's offset in the file and its length, both in bytes. Return the result
-        of `decode`, or None if the group cannot be read.
+        of `decode`, or None if the group cannot be read or decoded.
         """
         try:
             descriptor = open_private(file.path, os.O_RDONLY)

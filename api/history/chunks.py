@@ -124,21 +124,21 @@ def _group_of(
     return zlib.compress(_LENGTH.pack(len(text)) + text + planes, 9)
 
 
-def outline_of(read: bytes, offset: int) -> Chunk:
-    """Return the position and the header of the chunk at `offset`.
+def outline_of(content: bytes, offset: int) -> Chunk:
+    """Return the position and the header of the chunk at `offset` in a file.
 
-    `read` contains the bytes of the whole file.
+    `content` contains all bytes of the file.
 
     Raises:
         Damaged: there is no valid chunk at this offset.
     """
-    if len(read) - offset < _HEAD.size:
+    if len(content) - offset < _HEAD.size:
         raise Damaged("the file ends in a chunk")
-    magic, length, checksum = _HEAD.unpack_from(read, offset)
+    magic, length, checksum = _HEAD.unpack_from(content, offset)
     if magic != MAGIC or not _BODY.size <= length <= BODY_BYTES_MAX:
         raise Damaged("no chunk begins here")
     begin = offset + _HEAD.size
-    body = memoryview(read)[begin : begin + length]
+    body = memoryview(content)[begin : begin + length]
     if len(body) < length:
         raise Damaged("the file ends in a chunk")
     if zlib.crc32(body) != checksum:

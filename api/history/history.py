@@ -1,8 +1,8 @@
 """The history: three rings (resolutions) of points for each series, in memory and on disk.
 
 The last hour is in memory, and is written to disk when the process stops. The points of the day and
-the month are on disk, except for those newer than the last chunk. All methods are called from the
-event loop. Files are read and written in a separate thread.
+the month are written to disk in chunks. Newer points are in memory until a chunk is complete. All
+methods are called from the event loop. Files are read and written in a separate thread.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ _FORGOTTEN_TOGETHER: Final = 36
 
 @dataclass(frozen=True)
 class Reading:
-    """Summary of the readings of one series that arrived together. Often there is only one."""
+    """Summary of one or more readings of the same series that arrived together."""
 
     name: str
     unit: str
@@ -48,7 +48,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Curve:
-    """The points of one series in one ring, in ascending order of their steps."""
+    """Points of one series in one ring (resolution), in ascending order of their steps."""
 
     name: str
     unit: str
@@ -75,7 +75,7 @@ class _Series:
             self.tracks[ring.name].put(summary.point())
 
     def forget_from(self, ring: Ring, step: int) -> None:
-        """Remove a ring's points from `step` on, which were recorded with a wrong clock."""
+        """Remove a ring's points from `step` onwards. They were recorded with a wrong clock."""
         self.tracks[ring.name].forget_from(step)
         summary = self.summaries.get(ring.name)
         if summary is not None and summary.step >= step:
@@ -119,7 +119,7 @@ class History:
 
     @property
     def now_ms(self) -> int:
-        """Time of the latest overview that was recorded, or 0 before the first one."""
+        """The gateway's time when values were last recorded, or 0 if there are no values yet."""
         return self._now_ms
 
     @property
@@ -182,7 +182,7 @@ class History:
         return dict(sorted(known.items()))
 
     async def curve(self, name: str, ring: Ring, *, from_ms: int, to_ms: int) -> Curve:
-        """Return the points of a series between two times. An unknown series has no points."""
+        """Return a series' points in a given time interval. An unknown series has no points."""
         first, last = from_ms // ring.step_ms, min(to_ms, self._now_ms) // ring.step_ms
         series = self._series.get(name)
         begin = self._begins.get(ring.name, last + 1)
@@ -207,10 +207,8 @@ class History:
     def _series_of(self, reading: Reading) -> _Series | None:
         series = self._series.get(reading.name)
         if series is None:
-            if (
-                len(self._series) >= limits.SERIES_MAX
-                or len(reading.name) > limits.SERIES_NAME_CHARACTERS_MAX
-            ):
+            is_long = len(reading.name) > limits.SERIES_NAME_CHARACTERS_MAX
+            if is_long or len(self._series) >= limits.SERIES_MAX:
                 self.refused += 1
                 return None
             series = self._series[reading.name] = _Series(reading.unit)
@@ -218,7 +216,7 @@ class History:
         return series
 
     async def _write(self, ring: Ring, *, before: int) -> None:
-        """Write the points before step `before` to disk. On failure, keep the latest in memory."""
+        """Write a ring's points before a step to disk. On failure, keep the latest in memory."""
         begin = self._begins.get(ring.name)
         if begin is not None and ring is HOUR:
             begin = max(begin, before - HOUR.steps)
@@ -275,12 +273,14 @@ class History:
             self._note_fault(error)
         damaged = [name for files in self._files.values() for name in files.damaged]
         if damaged:
-            kept = f"curves may have gaps; the damaged file is kept as {directory / damaged[0]}"
+            kept = f"charts may have gaps; the damaged file is kept as {directory / damaged[0]}"
             self.damage = f"The history was damaged, and {kept}."
 
     def _latest_hours(self) -> Iterator[tuple[str, str, list[Point]]]:
-        """Yield the name, the unit and the points of the latest hour of each series on disk.
-        After a power cut, these points come from the day ring and are a minute apart."""
+        """Yield the name and the unit of each series on disk, and its points of the last hour.
+
+        After a power cut, these points come from the day ring and are a minute apart.
+        """
         for ring in (HOUR, DAY):
             every = ring.step_seconds // HOUR.step_seconds
             if ring.name in self._files:
@@ -289,7 +289,7 @@ class History:
 
     def _note_fault(self, error: OSError) -> None:
         fault = (
-            f"The history cannot be saved: {line_of(error)}. Curves are kept in memory until the "
+            f"The history cannot be saved: {line_of(error)}. Charts are kept in memory until the "
             "page stops."
         )
         if self.fault is None:

@@ -1,4 +1,4 @@
-"""Points of a curve. A point has the lowest, mean, highest and last value of one time step.
+"""Points of a time series. A point has the lowest, mean, highest and last value of a time step.
 
 This module does no I/O.
 """
@@ -76,7 +76,7 @@ class Track:
             column.append(value)
 
     def forget_from(self, step: int) -> None:
-        """Remove the points from `step` on, which were recorded with a wrong clock."""
+        """Remove the points from `step` onwards. They were recorded with a wrong clock."""
         if self._steps and self._steps[-1] >= step:
             self._keep(0, bisect_left(self._steps, step))
 

@@ -51,9 +51,9 @@ class Readings:
             for step in quantity.steps:
                 end_ms = step.start_ms + HOUR.step_ms
                 if (before_ms is None or end_ms > before_ms) and step.start_ms <= now_ms:
-                    placed = _placed(step.start_ms, now_ms)
+                    recorded_ms = _recorded_time_of(step.start_ms, now_ms)
                     four = (step.low, step.mean, step.high, step.last)
-                    yield Reading(name, unit, placed, step.count, *four)
+                    yield Reading(name, unit, recorded_ms, step.count, *four)
             self._times[name] = quantity.steps[-1].start_ms + HOUR.step_ms
             return
         value = quantity.value
@@ -63,12 +63,15 @@ class Readings:
         self._times[name] = time_ms
         if time_ms != before_ms:
             number = float(value)
-            yield Reading(name, unit, _placed(time_ms, now_ms), 1, number, number, number, number)
+            yield Reading(
+                name, unit, _recorded_time_of(time_ms, now_ms), 1, number, number, number, number
+            )
 
 
-def _placed(time_ms: int, now_ms: int) -> int:
+def _recorded_time_of(time_ms: int, now_ms: int) -> int:
     """Return the time to record for a reading.
 
-    This is the reading's own time (`time_ms`) if it is plausible, otherwise `now_ms`.
+    This is the reading's own time (`time_ms`) if it is within the last minute before `now_ms`.
+    Otherwise, it is `now_ms`.
     """
     return time_ms if now_ms - _TIMELY_MS <= time_ms <= now_ms else now_ms

@@ -21,10 +21,10 @@ _LATE_SECONDS: Final = 1.5
 
 
 async def until_reported() -> None:
-    """Wait until shortly after the next 5-second step, when the bridge's report has arrived.
+    """Wait until 1.5 seconds after the end of a 5-second step of the wall clock.
 
-    The steps follow the wall clock. All tasks that are waiting continue at the same moment, so that
-    they can share one query to the broker.
+    By then, the bridge has reported the readings of this step. All tasks that are waiting continue
+    at the same moment, so that they can share one query to the broker.
     """
     into = (time.time() - _LATE_SECONDS) % HOUR.step_seconds
     await asyncio.sleep(HOUR.step_seconds - into)
@@ -49,7 +49,7 @@ class Recorder:
     async def record(self) -> None:
         """Query the gateway's state once, and record the result.
 
-        If the broker does not respond, nothing is recorded, and the curves have a gap.
+        If the broker does not respond, nothing is recorded, and the charts have a gap.
         """
         try:
             overview = await self._observer.overview()

@@ -32,9 +32,9 @@ class Ring:
         return 1000 * self.step_seconds
 
 
-# 720 points: more than a curve on a screen shows.
+# 720 points: more than a chart on a screen shows.
 HOUR: Final = Ring("hour", 5, 3600, chunk_steps=0, files_max=1, bytes_max=40_000_000)
-# A power cut costs a quarter of an hour of the day's curve. If the ring were written every minute,
+# A power cut costs a quarter of an hour of the day's chart. If the ring were written every minute,
 # the file system would write 4 KiB to the card for every 2 KiB of data.
 DAY: Final = Ring("day", 60, 86_400, 15, file_steps=360, files_max=5, bytes_max=24_000_000)
 MONTH: Final = Ring("month", 900, 31 * 86_400, 4, file_steps=372, files_max=9, bytes_max=36_000_000)
@@ -42,10 +42,13 @@ RINGS: Final = (HOUR, DAY, MONTH)
 
 
 def ring_for(*, step_seconds: int | None, span_seconds: float) -> Ring:
-    """Return the ring whose steps have a given length.
+    """Return the ring with a given length of steps, or the finest ring that covers a time span.
 
-    If no length is given, return the finest ring that covers the given time span. If there is no
-    matching ring, return the ring of the month.
+    Args:
+        step_seconds: the length of a step, or None to choose the ring by the time span.
+        span_seconds: the time span, which ends now.
+
+    If there is no matching ring, return the ring of the month.
     """
     for ring in RINGS:
         fits = span_seconds <= ring.span_seconds if step_seconds is None else False

@@ -18,7 +18,7 @@ _MEAN: Final = 1
 DECIMALS_MAX: Final = 6
 """Largest number of decimals of values that are stored as integers."""
 MEAN_DECIMALS: Final = 2
-"""Decimals of a mean in addition to those of the values: more than a curve can show."""
+"""Decimals of a mean in addition to those of the values: more than a chart can show."""
 _INTEGER_MAX: Final = 2**53
 """Larger integers are not exact as float64."""
 _MISSING: Final = 2**64 - 1
@@ -27,9 +27,10 @@ _MISSING: Final = 2**64 - 1
 def packed(columns: Sequence["array[float]"]) -> tuple[int | None, bytes]:
     """Return the number of decimals in a series' columns, and the columns as bytes.
 
-    A missing value is NaN. The lowest, highest and last values are stored exactly. If the values
-    have more than DECIMALS_MAX decimals or too many digits, they are stored as float64. The number
-    of decimals is then None, and means are rounded to the 24 bits of a float32.
+    The columns contain the lowest, mean, highest and last values. A missing value is NaN. The
+    means may be rounded, but all other values are stored exactly. If these have more than
+    DECIMALS_MAX decimals or too many digits, all values are stored as float64. The number of
+    decimals is then None, and means are rounded to the 24 bits of a float32.
     """
     decimals = _decimals_of(value for index in (0, 2, 3) for value in columns[index])
     if decimals is None:
@@ -99,7 +100,7 @@ def _value_of(number: int, scale: int) -> float:
 def _shortened(mean: float) -> float:
     """Round a mean to the 24 bits of a float32.
 
-    This is still more precise than a curve can show.
+    A chart does not need a higher precision.
     """
     try:
         (rounded,) = struct.unpack("<f", struct.pack("<f", mean))

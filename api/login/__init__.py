@@ -1,1 +1,1 @@
-"""Logins for people and tokens for programs, which decide who is allowed to use which route."""
+"""Logins for people, tokens for programs, and the check of each caller's role."""

@@ -37,7 +37,7 @@ _NOT_NOW: Final = BrokerProblem(
 
 @dataclass(frozen=True)
 class Account:
-    """An authenticated user, with data that lets the broker check the login again later."""
+    """An authenticated user, with a proof that lets the broker check the login again later."""
 
     username: str
     groups: frozenset[str]
@@ -92,12 +92,13 @@ class Accounts:
         """Return True if a login is still valid. The broker is queried at most every few seconds.
 
         A change of the user's password ends the login. If the broker or its user database does not
-        respond, the login stays valid for the time being, as do the connections of MQTT clients.
+        respond, the login stays valid until they respond again. Likewise, the connections of MQTT
+        clients are kept open.
         """
         if now - login.confirmed < limits.LOGIN_CONFIRMED_SECONDS:
             return True
         proof = login.proof
-        question = {"username": proof.asked, "source": proof.source, "address": proof.address}
+        question = {"username": proof.typed_name, "source": proof.source, "address": proof.address}
         try:
             answer = await self._versions.request({"command": "user", **question})
         except BrokerProblem:
@@ -130,11 +131,11 @@ class Accounts:
                 del self._in_progress[origin]
 
 
-def _account_of(answer: dict[str, Any], asked: str, address: str) -> Account:
+def _account_of(answer: dict[str, Any], typed_name: str, address: str) -> Account:
     """Return the user described by the broker's response.
 
-    `asked` is the user name that was typed, and `address` is the browser's address. Raises
-    BrokerProblem if the response is invalid.
+    `typed_name` is the user name from the login form, and `address` is the browser's address.
+    Raises BrokerProblem if the response is invalid.
     """
     match answer:
         case {
@@ -145,7 +146,7 @@ def _account_of(answer: dict[str, Any], asked: str, address: str) -> Account:
             "groups": list(groups),
             "seconds": int() | float() | None as seconds,
         } if all(isinstance(group, str) for group in groups):
-            proof = Proof(asked, address, source, version)
+            proof = Proof(typed_name, address, source, version)
             return Account(name, frozenset(groups), proof, seconds)
     raise _VERSIONS_DIFFER.again()
 

@@ -1,9 +1,9 @@
 """Access control of routes: one FastAPI dependency, which every route declares.
 
 If users are configured and a caller does not have the role for a route, the route is not executed.
-A person is then sent to the login page, and a program gets status 401 or 403. If no users are
-configured, all callers can read everything and change nothing. In this case, only ``shielding`` and
-the listening address limit who can call.
+A browser without a login is then sent to the login page. All other callers get status 401 or 403.
+If no users are configured, all callers can read everything and change nothing. Access is then
+limited only by the listening address and the check of the host name (``shielding``).
 """
 
 import logging
@@ -44,10 +44,10 @@ class Refusals:
         """Number of rejected requests so far."""
 
     def line_of(self, what: str, now: float) -> str | None:
-        """Count a rejected request, and return a line for the log that begins with `what`.
+        """Count a rejected request, and return a log line that begins with the text `what`.
 
-        If a line was logged within the last minute, return None instead. The number of rejections
-        without a line is added to the next line.
+        If a line was returned within the last minute, return None instead. The next line then
+        states the number of requests that were rejected in the meantime.
         """
         self.count += 1
         if self._logged is not None and now - self._logged < limits.REFUSALS_LOGGED_SECONDS:
@@ -61,12 +61,12 @@ class Refusals:
 class NotLoggedIn(Exception):
     """Error that is raised if a caller must authenticate.
 
-    ``was_shown`` is True if the request contained an invalid token.
+    ``had_token`` is True if the request contained an invalid token, and False if it contained none.
     """
 
-    def __init__(self, *, was_shown: bool) -> None:
+    def __init__(self, *, had_token: bool) -> None:
         super().__init__()
-        self.was_shown = was_shown
+        self.had_token = had_token
 
 
 class NotAllowed(Exception):
@@ -122,8 +122,8 @@ class Gate:
         authorization = request.headers.get("authorization")
         if authorization is not None:
             return self._program_of(authorization, request, now)
-        shown = shown_by(request, COOKIE)
-        login = None if shown is None else self.logins.find(shown, now)
+        secret = cookie_of(request, COOKIE)
+        login = None if secret is None else self.logins.find(secret, now)
         if login is None:
             return None
         if not await self.accounts.still_holds(login, now):
@@ -136,16 +136,16 @@ class Gate:
         return Caller(login.username, login.role, login)
 
     def _program_of(self, authorization: str, request: Request, now: float) -> Caller:
-        shown = authorization[len(_SCHEME) :].strip()
+        secret = authorization[len(_SCHEME) :].strip()
         is_bearer = authorization[: len(_SCHEME)].lower() == _SCHEME
-        if is_bearer and self.tokens is not None and len(shown) <= limits.SECRET_CHARACTERS_MAX:
-            token = self.tokens.find(shown, now)
+        if is_bearer and self.tokens is not None and len(secret) <= limits.SECRET_CHARACTERS_MAX:
+            token = self.tokens.find(secret, now)
             if token is not None:
                 return Caller(token.name, ROLES_BY_WORD[token.role], None)
         line = self.refused_tokens.line_of(f"a token from {host_of(request)} is none", now)
         if line is not None:
             logger.warning("%s", line)
-        raise NotLoggedIn(was_shown=True)
+        raise NotLoggedIn(had_token=True)
 
 
 def gate_of(request: Request) -> Gate:
@@ -160,18 +160,19 @@ def host_of(request: Request) -> str:
     return request.client.host if request.client is not None else ""
 
 
-def shown_by(request: Request, cookie: str) -> str | None:
-    """Return the value of a cookie that this page has set, or None if it is missing or too long.
+def cookie_of(request: Request, cookie: str) -> str | None:
+    """Return the value of a request's cookie, or None if it is missing or too long.
 
-    Over HTTPS, only the cookie with the ``__Host-`` prefix is accepted.
+    `cookie` is the name, without the prefix ``__Host-``. Over HTTPS, only the cookie with this
+    prefix is accepted.
     """
     names = [SECURE_PREFIX + cookie]
     if request.url.scheme != "https":
         names.append(cookie)
     for name in names:
-        shown = request.cookies.get(name)
-        if shown is not None and len(shown) <= limits.SECRET_CHARACTERS_MAX:
-            return shown
+        value = request.cookies.get(name)
+        if value is not None and len(value) <= limits.SECRET_CHARACTERS_MAX:
+            return value
     return None
 
 
@@ -216,7 +217,7 @@ class Admission:
             return
         caller = await gate.caller_of(request)
         if caller is None:
-            raise NotLoggedIn(was_shown=False)
+            raise NotLoggedIn(had_token=False)
         if caller.role < self.least:
             raise NotAllowed(caller, self.least)
         request.state.caller = caller

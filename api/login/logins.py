@@ -1,9 +1,9 @@
 """Sessions of logged-in browsers, in memory, with limits on their number and duration.
 
 Each browser gets a secret of 256 random bits when it logs in. Only the hash of this secret is
-stored, so reading this process's memory does not reveal the secret. The hash is the key of the
-table, so the timing of a lookup reveals nothing about a guess. The caller provides the time. This
-module does no I/O.
+stored, so reading this process's memory does not reveal the secret. Logins are looked up by the
+hash, so the duration of a lookup does not help an attacker to guess a secret. The caller provides
+the time. This module does no I/O.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ class Proof:
     The data does not contain the password.
     """
 
-    asked: str
+    typed_name: str
     """The user name that was typed; the user database may have another name for the user."""
     address: str
     """The browser's address with its port, because a user query may depend on the address."""
@@ -58,7 +58,7 @@ class Login:
 
 
 def secret_text() -> str:
-    """Return 256 random bits as 43 characters that need no escaping anywhere."""
+    """Return 256 random bits as 43 characters that are safe in URLs, cookies and HTML."""
     return secrets.token_urlsafe(32)
 
 
@@ -91,19 +91,19 @@ class Logins:
             del self._logins[own[0]]
         elif len(self._logins) >= limits.LOGINS_MAX:
             del self._logins[next(iter(self._logins))]
-        shown = secret_text()
+        secret = secret_text()
         ends = math.inf if seconds is None else now + seconds
         times = {"began": now, "used": now, "confirmed": now, "ends": ends}
         login = Login(username, role, proof, secret_text(), **times)
-        self._logins[_key_of(shown)] = login
-        return shown, login
+        self._logins[_key_of(secret)] = login
+        return secret, login
 
-    def find(self, shown: str, now: float) -> Login | None:
-        """Find the login for a browser's secret (`shown`), and record that it was used at `now`.
+    def find(self, secret: str, now: float) -> Login | None:
+        """Return the login with a browser's secret, and record that it was used at `now`.
 
         Return None if no valid login has this secret.
         """
-        key = _key_of(shown)
+        key = _key_of(secret)
         login = self._logins.pop(key, None)
         if login is None or login.is_over(now):
             return None
@@ -111,9 +111,9 @@ class Logins:
         self._logins[key] = login
         return login
 
-    def end(self, shown: str) -> None:
-        """End the login that belongs to a browser's secret (`shown`), if there is one."""
-        self._logins.pop(_key_of(shown), None)
+    def end(self, secret: str) -> None:
+        """End the login with a browser's secret, if there is one."""
+        self._logins.pop(_key_of(secret), None)
 
     def end_user(self, username: str) -> None:
         """End all logins of a user."""
@@ -124,5 +124,5 @@ class Logins:
         return (key for key, login in self._logins.items() if login.username == username)
 
 
-def _key_of(shown: str) -> bytes:
-    return hashlib.sha256(shown.encode("utf-8", "replace")).digest()
+def _key_of(secret: str) -> bytes:
+    return hashlib.sha256(secret.encode("utf-8", "replace")).digest()

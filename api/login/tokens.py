@@ -25,13 +25,13 @@ class Tokens:
         self._tokens: list[Token] = []
         self._problem: str | None = None
 
-    def find(self, shown: str, now: float) -> Token | None:
-        """Return the stored token that matches a program's token (`shown`), or None.
+    def find(self, secret: str, now: float) -> Token | None:
+        """Return the stored token that matches a program's secret, or None if none matches.
 
-        The token is compared with each stored token in constant time. This prevents timing attacks.
+        The secret is compared with each stored token in constant time, to prevent timing attacks.
         """
         self._read_if_changed(now)
-        digest = digest_of(shown)
+        digest = digest_of(secret)
         found: Token | None = None
         for token in self._tokens:
             if hmac.compare_digest(token.digest, digest):

@@ -113,7 +113,7 @@ class Restarted(Reported):
 
 
 class BackupDownload(Given):
-    """Description of a backup that is about to be sent, for the event in the session log."""
+    """Arguments of the command that records the download of a backup in the session log."""
 
     data: bool
     """True if the backup contains the gateway's data, not only its configuration."""

@@ -51,7 +51,7 @@ class CountPerQos(Reported):
 
 
 class RecentCount(Reported):
-    """Count of a client's dropped messages or denied requests in the last hour, for one reason."""
+    """Number of a client's dropped messages or denied requests in the last hour, for one reason."""
 
     client_id: str
     """Client identifier; empty if a message was dropped before it was assigned to a receiver."""

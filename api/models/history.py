@@ -9,7 +9,7 @@ from api.models.values import Count, FiniteNumber, Milliseconds, Reported
 
 
 class StepSeconds(IntEnum):
-    """Length of a time step in seconds, for the last hour, the last day and the last month."""
+    """Length of a time step in seconds: for the last hour, the last day or the last month."""
 
     HOUR = 5
     DAY = 60

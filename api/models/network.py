@@ -102,11 +102,11 @@ class ChangeNetwork(Given):
 
 
 class Answered(Given):
-    """Arguments of a request to keep or undo a change: an empty object, `{}`."""
+    """Arguments of a request to keep or undo a network change: an empty object, `{}`."""
 
 
 class Requested(Reported):
-    """Result of a request to the system on the SD card."""
+    """Confirmation of a request that the system on the SD card executes."""
 
     requested: bool
     """Always true: the card's system now executes the request."""

@@ -89,7 +89,7 @@ async def _check_password(request: Request, password: str) -> None:
     port = request.client.port if request.client is not None else 0
     try:
         account = await gate_of(request).accounts.check(
-            caller.login.proof.asked, password, (host_of(request), port)
+            caller.login.proof.typed_name, password, (host_of(request), port)
         )
     except TooManyLogins:
         raise FormRefused(_BUSY, 503) from None

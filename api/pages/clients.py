@@ -33,7 +33,10 @@ async def clients(
     user: Annotated[str, Query(max_length=limits.USERNAME_BYTES_MAX)] = "",
     sort: Annotated[Sort, Query()] = Sort.CLIENT_ID,
 ) -> Response:
-    """List the sessions that match the filters. ``after`` is where the previous page ended."""
+    """List the sessions that match the filters.
+
+    The query parameter ``after`` is the value of ``next`` in the previous page.
+    """
     observer = observer_of(request)
     wanted = Search(search=search.strip(), state=state, user=user.strip(), sort=sort)
     try:
@@ -90,8 +93,8 @@ async def session_page(
 async def _steps_of(observer: Observer, client_id: str) -> tuple[list[Step], str | None]:
     """Return the steps of a client's latest handshakes, and the reason if they cannot be read.
 
-    If the steps can be read, the reason is None. Otherwise, the list of steps is empty. Restarts of
-    the broker between the handshakes are also listed as steps.
+    If the steps can be read, the reason is None. Otherwise, the list of steps is empty. Broker
+    restarts since the first of these handshakes are also listed as steps.
     """
     try:
         own = await observer.events(
@@ -116,9 +119,9 @@ async def _steps_of(observer: Observer, client_id: str) -> tuple[list[Step], str
 async def _found_by(
     observer: Observer, wanted: Search, after: str | None
 ) -> tuple[SessionPage | None, str | None]:
-    """Return a page of sessions, and the reason why the sessions cannot be listed.
+    """Return a page of sessions and None, or None and the reason why they cannot be listed.
 
-    One of the two results is always None. The rest of the web page is shown in both cases.
+    The reason is returned, not raised, so that the rest of the web page can be shown.
     """
     try:
         limit = limits.SESSIONS_PER_PAGE

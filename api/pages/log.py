@@ -1,4 +1,4 @@
-"""The log page, which lists the newest matching events. It works without JavaScript."""
+"""The log page: the newest events that match its filters. It works without JavaScript."""
 
 from typing import Annotated
 from urllib.parse import urlencode
@@ -27,7 +27,10 @@ async def log_page(
     port: Annotated[str, Query(max_length=limits.EVENT_NAME_CHARACTERS_MAX)] = "",
     before: Annotated[int | None, Query(ge=0, le=SEQUENCE_MAX)] = None,
 ) -> Response:
-    """Show the newest matching events with sequence numbers below ``before``."""
+    """Show the newest events that match the filters.
+
+    If ``before`` is given, only events with lower sequence numbers are shown.
+    """
     observer = observer_of(request)
     chosen = {"client_id": client_id.strip(), "port": port.strip()}
     try:

@@ -23,9 +23,9 @@ from api.login.admission import (
     LOGIN_PATH,
     SECURE_PREFIX,
     Gate,
+    cookie_of,
     gate_of,
     host_of,
-    shown_by,
 )
 from api.login.logins import secret_text
 from api.login.roles import Role
@@ -76,14 +76,14 @@ async def log_in(request: Request) -> Response:
             refusal.status_code,
             username=fields.get("username", ""),
         )
-    shown_before = shown_by(request, COOKIE)
-    if shown_before is not None:
-        gate.logins.end(shown_before)
+    earlier_secret = cookie_of(request, COOKIE)
+    if earlier_secret is not None:
+        gate.logins.end(earlier_secret)
     name = account.username
-    shown, _ = gate.logins.begin(name, role, account.proof, time.monotonic(), account.seconds)
+    secret, _ = gate.logins.begin(name, role, account.proof, time.monotonic(), account.seconds)
     logger.info("%a (%s) logged in from %s", name, role.word, host_of(request))
     response = RedirectResponse(local_path_of(fields.get("next", "/")), status_code=303)
-    _set_cookie(response, COOKIE, shown, is_secure=is_from_https(request))
+    _set_cookie(response, COOKIE, secret, is_secure=is_from_https(request))
     return response
 
 
@@ -91,9 +91,9 @@ async def log_in(request: Request) -> Response:
 async def log_out(request: Request) -> Response:
     """End the browser's login, and delete its cookie."""
     gate = gate_of(request)
-    shown = shown_by(request, COOKIE)
-    login = None if shown is None else gate.logins.find(shown, time.monotonic())
-    if shown is None or login is None:
+    secret = cookie_of(request, COOKIE)
+    login = None if secret is None else gate.logins.find(secret, time.monotonic())
+    if secret is None or login is None:
         return RedirectResponse(LOGIN_PATH, status_code=303)
     try:
         fields = await form_of(request, request.app.state.hosts)
@@ -101,7 +101,7 @@ async def log_out(request: Request) -> Response:
         return _form(request, "/", str(refusal), refusal.status_code)
     if not is_same_secret(fields.get("token"), login.form_token):
         return _form(request, "/", _STALE, 403)
-    gate.logins.end(shown)
+    gate.logins.end(secret)
     logger.info("%a logged out", login.username)
     response = RedirectResponse(LOGIN_PATH, status_code=303)
     for is_secure in (True, False):
@@ -115,7 +115,7 @@ async def _user_of(gate: Gate, request: Request, fields: Mapping[str, str]) -> t
     Raises:
         FormRefused: the login is rejected. The message states the reason.
     """
-    if not is_same_secret(fields.get("token"), shown_by(request, FORM_COOKIE)):
+    if not is_same_secret(fields.get("token"), cookie_of(request, FORM_COOKIE)):
         raise FormRefused(_STALE, 403)
     try:
         account = await _checked(gate, request, fields)
@@ -159,8 +159,8 @@ def _form(
     *,
     username: str = "",
 ) -> Response:
-    shown_before = shown_by(request, FORM_COOKIE)
-    token = shown_before or secret_text()
+    earlier_token = cookie_of(request, FORM_COOKIE)
+    token = earlier_token or secret_text()
     response = rendered(
         request,
         "login.html",
@@ -172,7 +172,7 @@ def _form(
     )
     if problem is not None:
         response.headers["Connection"] = "close"  # do not wait for the rest of the form
-    if shown_before is None:
+    if earlier_token is None:
         _set_cookie(response, FORM_COOKIE, token, is_secure=request.url.scheme == "https")
     return response
 

@@ -49,7 +49,7 @@ async def ask_change(request: Request) -> Response:
 async def do_change(request: Request) -> Response:
     """Change the host name and network from a form, and show the gateway's new address.
 
-    The response does not redirect, because the old address may be gone before the browser follows.
+    The response does not redirect, because the old address may no longer work.
     """
     fields: Mapping[str, str] = {}
     try:

@@ -31,7 +31,7 @@ from api.models.sensors import (
 )
 from api.pages.actions import FORM_FAILURES, refuse_stale, shown_of
 from api.pages.page import down_page, rendered
-from api.rest.sensors import asked_of_bridge
+from api.rest.sensors import ask_bridge
 from api.rest.status import observer_of
 from api.status.control_socket import BrokerProblem
 from gateway.process.control.messages import Refused
@@ -62,7 +62,7 @@ async def frames(request: Request, name: _Name) -> Response:
     """Show the latest frames of a sensor's port."""
     given = AskedSensor(name=name)
     found, problem, status_code = await _tried(
-        asked_of_bridge(request, "serial_frames", given, LineFrames)
+        ask_bridge(request, "serial_frames", given, LineFrames)
     )
     shown = [] if found is None else found.frames
     return rendered(
@@ -85,7 +85,7 @@ async def begin(request: Request) -> Response:
         port = fields.get("port", "").strip()
         refuse_stale(request, fields)
         given = DetectPort(port=port, ask=fields.get("ask") == "yes")
-        await asked_of_bridge(request, "serial_detect", given, Detection)
+        await ask_bridge(request, "serial_detect", given, Detection)
     except FORM_FAILURES as failure:
         return _other(request, port, *shown_of(failure))
     return RedirectResponse(f"/ports/detect?{urlencode({'port': port})}", 303)
@@ -121,7 +121,7 @@ async def new(
 async def change(request: Request, name: _Name) -> Response:
     """Show the form for changing a sensor."""
     try:
-        file = await asked_of_bridge(request, "serial_port", AskedSensor(name=name), SensorFile)
+        file = await ask_bridge(request, "serial_port", AskedSensor(name=name), SensorFile)
     except _FAILURES as failure:
         return await _ports(request, *shown_of(failure))
     return await _form(request, form_of_table(file.name, file.version, file.table))
@@ -129,14 +129,14 @@ async def change(request: Request, name: _Name) -> Response:
 
 @ports_page.post("/ports/save", dependencies=[Depends(OPERATORS)])
 async def save(request: Request) -> Response:
-    """Save the sensor from a submitted form, and redirect to the page with its first reading."""
+    """Save a sensor from a submitted form, and redirect to the page with its first reading."""
     form = SensorForm()
     try:
         fields = await form_of(request, request.app.state.hosts)
         form = form_in(fields)
         refuse_stale(request, fields)
         given = SaveSensor(name=form.name, table=form.table, version=form.version or None)
-        await asked_of_bridge(request, "serial_save", given, ChangedSensors)
+        await ask_bridge(request, "serial_save", given, ChangedSensors)
     except FORM_FAILURES as failure:
         return await _form(request, form, *shown_of(failure))
     return RedirectResponse(f"/ports/sensor?{urlencode({'name': form.name})}", 303)
@@ -210,7 +210,7 @@ async def _listed(request: Request) -> tuple[SensorPorts | None, str | None, int
     Return the ports and sensors, an error message, and the HTTP status code. If the request
     succeeded, the message is None. Otherwise, the ports and sensors are None.
     """
-    return await _tried(asked_of_bridge(request, "serial_ports", ListPorts(), SensorPorts))
+    return await _tried(ask_bridge(request, "serial_ports", ListPorts(), SensorPorts))
 
 
 async def _detection_on(request: Request, port: str) -> tuple[Detection | None, str | None, int]:
@@ -220,7 +220,7 @@ async def _detection_on(request: Request, port: str) -> tuple[Detection | None, 
     the request succeeded, and the progress is None if it failed.
     """
     given = AskedPort(port=port)
-    return await _tried(asked_of_bridge(request, "serial_progress", given, Detection))
+    return await _tried(ask_bridge(request, "serial_progress", given, Detection))
 
 
 async def _tried(asked: Awaitable[_Answer]) -> tuple[_Answer | None, str | None, int]:
@@ -271,7 +271,7 @@ async def _changed(request: Request, command: str) -> Response:
         name = fields.get("name", "")
         refuse_stale(request, fields)
         given = ChangeSensor(name=name, version=fields.get("version") or None)
-        await asked_of_bridge(request, _CHANGES[command], given, ChangedSensors)
+        await ask_bridge(request, _CHANGES[command], given, ChangedSensors)
     except FORM_FAILURES as failure:
         return await _asked(request, command, name, *shown_of(failure))
     return RedirectResponse("/ports", 303)

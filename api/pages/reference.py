@@ -142,7 +142,7 @@ def _schema_name_of(answer: dict[str, Any]) -> str:
 
 
 def _reference_of(schema: dict[str, Any]) -> str | None:
-    """Return the name of the schema that this schema refers to, or None if there is none.
+    """Return the name of the schema to which `schema` refers, or None if there is no reference.
 
     The reference can be in the schema itself, in its `items`, or in one of its alternatives.
     """

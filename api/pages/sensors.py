@@ -1,6 +1,6 @@
-"""The pages about sensors: a list, and for each sensor a page with curves.
+"""The pages about sensors: a list of all sensors, and a page with charts for each sensor.
 
-The curves show an hour, a day or a month.
+The charts show an hour, a day or a month.
 """
 
 import contextlib
@@ -62,7 +62,7 @@ async def sensor(
     device: Annotated[str, Path(max_length=limits.SERIES_NAME_CHARACTERS_MAX)],
     span: Annotated[Span, Query()] = "hour",
 ) -> Response:
-    """Show one device with a curve for each of its quantities."""
+    """Show one device, with a chart for each of its numeric quantities."""
     observer, history = observer_of(request), history_of(request)
     try:
         overview = await observer.overview()

@@ -1,4 +1,4 @@
-"""The page about the gateway itself: counters, session log, SD card, and curves."""
+"""The page about the gateway itself: counters, session log, SD card, and charts."""
 
 from dataclasses import dataclass
 from typing import Annotated, Final
@@ -59,7 +59,7 @@ class NamedCertificate:
 
 @system_page.get("/system", dependencies=[Depends(VIEWERS)])
 async def system(request: Request, span: Annotated[Span, Query()] = "hour") -> Response:
-    """Show the broker's counters, the session log, the SD card, and the gateway's curves."""
+    """Show the broker's counters, the session log, the SD card, and the gateway's charts."""
     history = history_of(request)
     try:
         overview = await observer_of(request).overview()

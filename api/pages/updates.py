@@ -22,7 +22,8 @@ updates_page = APIRouter(include_in_schema=False, default_response_class=HTMLRes
 async def update(request: Request) -> Response:
     """Show the system slots and the progress of an update.
 
-    The page links to the forms for installing an update and for going back to the other version.
+    The page links to the forms for installing an update and for going back to the version in the
+    other slot.
     """
     return _page(request)
 
@@ -35,7 +36,7 @@ async def ask_install(request: Request) -> Response:
 
 @updates_page.get("/system/update/back", dependencies=[Depends(ADMINISTRATORS)])
 async def ask_back(request: Request) -> Response:
-    """Show the confirmation page for going back to the other version."""
+    """Show the confirmation page for going back to the version in the other system slot."""
     return _form(request, "back")
 
 
@@ -47,18 +48,27 @@ async def do_install(request: Request) -> Response:
 
 @updates_page.post("/system/update/back", dependencies=[Depends(ADMINISTRATORS)])
 async def do_back(request: Request) -> Response:
-    """Go back to the other version when the form is submitted, and redirect to the update page."""
+    """Go back to the version in the other system slot when the form is submitted.
+
+    Then redirect to the update page.
+    """
     return await _done(request, "back", "go_back", _back_in)
 
 
 def _install_in(fields: Mapping[str, str]) -> InstallUpdate:
-    """Convert a form to arguments of the broker's install command, or raise ValidationError."""
+    """Convert a form to the arguments of the broker command `install_update`.
+
+    Raises ValidationError if a value is invalid.
+    """
     own = fields.get("own_password", "")
     return InstallUpdate(source=fields.get("source", "").strip(), own_password=own)
 
 
 def _back_in(fields: Mapping[str, str]) -> GoBack:
-    """Convert a form to arguments of the broker's command to go back, or raise ValidationError."""
+    """Convert a form to the arguments of the broker command `go_back`.
+
+    Raises ValidationError if a value is invalid.
+    """
     return GoBack(own_password=fields.get("own_password", ""))
 
 

@@ -1,4 +1,4 @@
-"""The page that lists users and tokens, and the forms for changing users. For administrators."""
+"""The administrators' page that lists users and tokens, with forms for changing users."""
 
 from collections.abc import Callable, Mapping
 from typing import Annotated, Final
@@ -106,9 +106,14 @@ async def _changed(
 ) -> Response:
     """Execute a broker command with the values of a submitted form.
 
-    Then redirect to the list of users. If the command fails, show the template `form` again, with
-    the problem. `given_in` converts the form's fields to the command's arguments. `answer` is the
-    type of the command's result.
+    Then redirect to the list of users. If the command fails, show the form again with the problem.
+
+    Args:
+        request: the request with the submitted form.
+        form: the name of the form, `password` or `remove`.
+        command: the name of the broker command.
+        given_in: converts the fields of the form to the arguments of the command.
+        answer: the type of the command's result.
     """
     user = ""
     try:

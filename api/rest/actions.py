@@ -1,8 +1,8 @@
 """Actions for programs: POST requests with JSON.
 
-The caller's role, the origin and the token are checked before the body is read. A program sends a
-bearer token. A browser sends a cookie. Another site's page cannot misuse this cookie, because the
-headers ``X-Form-Token`` and ``Origin`` are also checked.
+A program authenticates with a bearer token, and a browser with its login cookie. To prevent another
+site's page from misusing the cookie, the headers ``X-Form-Token`` and ``Origin`` are also checked.
+These checks and the check of the caller's role take place before the body is read.
 """
 
 from typing import Annotated, Any, Final, TypeVar
@@ -75,17 +75,17 @@ async def carried_out_by(
     return await operator.carry_out(command, given, caller, host_of(request), answer)
 
 
-def takes(least: Admission, model: type[BaseModel], *also: int) -> dict[str, Any]:
+def takes(access: Admission, model: type[BaseModel], *also: int) -> dict[str, Any]:
     """Return the FastAPI options of a route that accepts JSON from callers with a certain role.
 
-    `least` is the access check, which requires a minimum role. `model` is used only to describe the
-    request body in the OpenAPI description. The route itself reads the body with `given_in`, which
-    limits its size. `also` contains additional status codes to document.
+    `access` is the check of the caller's role. `model` is used only to describe the request body in
+    the OpenAPI description. The route itself reads the body with `given_in`, which limits its size.
+    Further arguments are additional status codes to document.
     """
     reference = {"$ref": f"#/components/schemas/{model.__name__}"}
     content = {"application/json": {"schema": reference}}
     return {
-        "dependencies": [Depends(least)],
+        "dependencies": [Depends(access)],
         "responses": described(*sorted({*_PROBLEMS, *also})),
         "openapi_extra": {"requestBody": {"required": True, "content": content}},
     }

@@ -90,8 +90,8 @@ async def alarms(
 async def acknowledge(request: Request) -> AlarmReport:
     """Acknowledge an active alarm. For operators.
 
-    An alarm about a loss stays active until it is acknowledged, even after its condition has ended.
-    In this case, the acknowledgement clears the alarm.
+    An alarm about lost messages or readings stays active until it is acknowledged. If its condition
+    has already ended, the acknowledgement clears the alarm.
     """
     alarm = await acknowledged(request, await given_in(request, Acknowledge))
     if alarm is None:

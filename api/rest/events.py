@@ -71,7 +71,7 @@ class Streams:
 
 
 class EventStream(StreamingResponse):
-    """An event stream. It counts as open until everything is sent or an error occurs."""
+    """Response that streams events. It counts towards the limit of `Streams` until it ends."""
 
     media_type = "text/event-stream"
 
@@ -101,7 +101,7 @@ async def events(
         limits.EVENTS_PER_REQUEST_DEFAULT
     ),
 ) -> EventPage:
-    """List recent events, the newest first, including events before a broker restart.
+    """List recent events, the newest first, including those from before the last broker restart.
 
     Only events with sequence numbers above `after` and below `before` are listed.
     """
@@ -150,8 +150,9 @@ async def _texts(
 ) -> AsyncIterator[str]:
     """Yield events as text in the format of server-sent events.
 
-    The first event is the one that follows sequence number `after`. If `after` is None, only new
-    events are yielded. The stream ends after EVENT_STREAM_SECONDS.
+    Only events that match the filters in `wanted` and have sequence numbers above `after` are
+    yielded. If `after` is None, only new events are yielded. The stream ends after
+    EVENT_STREAM_SECONDS.
     """
     ends_at = time.monotonic() + limits.EVENT_STREAM_SECONDS
     yield "retry: 1000\n\n"

@@ -96,7 +96,7 @@ async def history(
     step: _Step = None,
     format: _Format = None,
 ) -> HistoryAnswer | Response:
-    """Return the lowest, mean, highest and last value of each time step.
+    """Return the lowest, mean, highest and last value of each time step, for each given series.
 
     The last hour has steps of 5 seconds, the last day steps of 60 seconds, and the last 31 days
     steps of 900 seconds. A step without a reading has no point. For audits, use the session log
@@ -125,7 +125,7 @@ async def history(
 async def curves_of(
     history: History, names: list[str], ring: Ring, *, from_ms: int, to_ms: int
 ) -> list[Curve]:
-    """Return the curve of each named series. A series that is named twice is returned once.
+    """Return the points of the named series. A series that is named twice is returned once.
 
     Raises HTTPException if a series does not exist.
     """
@@ -155,7 +155,7 @@ def csv_response(curves: list[Curve]) -> Response:
 
 
 def _cell(text: str) -> str:
-    """Return the text of a CSV cell. Spreadsheets will not interpret it as a formula."""
+    """Return the text of a CSV cell, prefixed if a spreadsheet could interpret it as a formula."""
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 

@@ -97,8 +97,8 @@ class _Collector:
         if self._overview is not None:
             if self._is_up:
                 yield from _broker_metrics(self._overview.broker)
-            since = 0.0 if self._is_up else self._overview.age_seconds()
-            yield from _process_metrics(self._overview, since)
+            overview_age = 0.0 if self._is_up else self._overview.age_seconds()
+            yield from _process_metrics(self._overview, overview_age)
 
 
 def _alarm_metrics(alarms: Sequence[Alarm]) -> "Metric":
@@ -111,14 +111,14 @@ def _alarm_metrics(alarms: Sequence[Alarm]) -> "Metric":
     return gauge("alarm", "Active alarms. A kind without an active alarm is absent.", values)
 
 
-def _process_metrics(overview: Overview, since: float) -> Iterator["Metric"]:
+def _process_metrics(overview: Overview, overview_age: float) -> Iterator["Metric"]:
     """Yield the metric families of the processes that report to the broker.
 
-    If the broker no longer responds, `since` is the age of the overview in seconds. Otherwise, it
-    is 0.
+    `overview_age` is added to the ages of the reports. It is the age of the overview in seconds if
+    the broker no longer responds, otherwise 0.
     """
     reports = {"bridge": overview.serial, "upload": overview.upload, "uplink": overview.uplink}
-    yield from _report_metrics(reports, since)
+    yield from _report_metrics(reports, overview_age)
     if overview.serial.status is not None:
         yield from _bridge_metrics(overview.serial.status)
     if overview.upload.status is not None:
@@ -211,9 +211,9 @@ def _storage_metrics(broker: BrokerStatus) -> Iterator["Metric"]:
         yield counter("disk_files_removed", "Files removed for lack of space.", removed)
 
 
-def _report_metrics(reports: Mapping[str, Report], since: float) -> Iterator["Metric"]:
+def _report_metrics(reports: Mapping[str, Report], overview_age: float) -> Iterator["Metric"]:
     ages = {
-        name: None if report.age_seconds is None else report.age_seconds + since
+        name: None if report.age_seconds is None else report.age_seconds + overview_age
         for name, report in reports.items()
     }
     yield gauge("report_age_seconds", "Age of a process's report.", by("process", ages))

@@ -1,4 +1,4 @@
-"""Sends the actions of operators and administrators to the broker, which executes them.
+"""Client for the actions of operators and administrators, which the broker executes.
 
 Each action is sent once, over a separate connection to the broker's socket for operators. Actions
 are never repeated automatically. The broker logs who has requested an action, with the caller's

@@ -45,7 +45,7 @@ _Name: TypeAlias = Annotated[
 sensors_rest = APIRouter(prefix="/api/v1/serial", tags=["sensors"])
 
 
-async def asked_of_bridge(
+async def ask_bridge(
     request: Request, command: str, given: BaseModel, answer: type[_Answer]
 ) -> _Answer:
     """Send a command to the bridge for the caller of a request, and return the bridge's response.
@@ -65,7 +65,7 @@ async def asked_of_bridge(
 )
 async def ports(request: Request) -> SensorPorts:
     """List the serial ports of this machine and the configured sensors. For operators."""
-    return await asked_of_bridge(request, "serial_ports", ListPorts(), SensorPorts)
+    return await ask_bridge(request, "serial_ports", ListPorts(), SensorPorts)
 
 
 @sensors_rest.post("/detect", summary="Begin a detection", **takes(OPERATORS, DetectPort, 404, 409))
@@ -75,7 +75,7 @@ async def begin(request: Request) -> Detection:
     For operators. Some boards restart when the port is opened. Status 409 means that a configured
     sensor uses the port.
     """
-    return await asked_of_bridge(
+    return await ask_bridge(
         request, "serial_detect", await given_in(request, DetectPort), Detection
     )
 
@@ -98,7 +98,7 @@ async def progress(
     ],
 ) -> Detection:
     """Return the progress of a detection. For operators."""
-    return await asked_of_bridge(request, "serial_progress", AskedPort(port=port), Detection)
+    return await ask_bridge(request, "serial_progress", AskedPort(port=port), Detection)
 
 
 @sensors_rest.get(
@@ -112,7 +112,7 @@ async def sensor(
     name: _Name,
 ) -> SensorFile:
     """Return the `[[serial]]` table of a sensor, and the version of its file. For operators."""
-    return await asked_of_bridge(request, "serial_port", AskedSensor(name=name), SensorFile)
+    return await ask_bridge(request, "serial_port", AskedSensor(name=name), SensorFile)
 
 
 @sensors_rest.get(
@@ -130,7 +130,7 @@ async def frames(
     For operators. The frames may contain the identity of a meter. Two frames that arrive together
     are listed as one frame.
     """
-    return await asked_of_bridge(request, "serial_frames", AskedSensor(name=name), LineFrames)
+    return await ask_bridge(request, "serial_frames", AskedSensor(name=name), LineFrames)
 
 
 @sensors_rest.post(
@@ -142,7 +142,7 @@ async def save(request: Request) -> ChangedSensors:
     For operators. Status 409 means that the file exists already, or that another operator has
     changed it.
     """
-    return await asked_of_bridge(
+    return await ask_bridge(
         request, "serial_save", await given_in(request, SaveSensor), ChangedSensors
     )
 
@@ -150,7 +150,7 @@ async def save(request: Request) -> ChangedSensors:
 @sensors_rest.post("/remove", summary="Remove a sensor", **takes(OPERATORS, ChangeSensor, 404, 409))
 async def remove(request: Request) -> ChangedSensors:
     """Remove a sensor's file and close its port. For operators."""
-    return await asked_of_bridge(
+    return await ask_bridge(
         request, "serial_remove", await given_in(request, ChangeSensor), ChangedSensors
     )
 
@@ -160,6 +160,6 @@ async def remove(request: Request) -> ChangedSensors:
 )
 async def undo(request: Request) -> ChangedSensors:
     """Undo a sensor's last change: swap its file with the previous version. For operators."""
-    return await asked_of_bridge(
+    return await ask_bridge(
         request, "serial_undo", await given_in(request, ChangeSensor), ChangedSensors
     )

@@ -32,13 +32,13 @@ from api.rest.query_parameters import refuse_unknown
 users_rest = APIRouter(prefix="/api/v1", tags=["users"])
 
 
-async def users_for(request: Request, asked: AskedUsers) -> UserPage:
-    """Return the users that match the request `asked`, each with their role on the status page.
+async def users_for(request: Request, query: AskedUsers) -> UserPage:
+    """Return the users that match `query`, each with the user's role on the status page.
 
     Raises BrokerProblem if the broker gave no usable response, or Refused if the broker refused the
     request.
     """
-    page = await carried_out(request, "users", asked, UserPage)
+    page = await carried_out(request, "users", query, UserPage)
     roles = gate_of(request).roles
     users = []
     for each in page.users:
@@ -121,9 +121,9 @@ async def remove_user(request: Request) -> UserRemoved:
 async def add_token(request: Request) -> TokenAdded:
     """Create a token for a program, and return it. The token cannot be displayed again later.
 
-    For administrators who are logged in. A program's token is not accepted. The new token is valid
-    within a second. Status 409 means that the broker does not have permission to write the token
-    file, or that the name is already used.
+    For administrators who are logged in. A program's token is not accepted. The new token
+    becomes valid within a second. Status 409 means that the broker does not have permission to
+    write the token file, or that the name is already used.
     """
     return await carried_out(request, "add_token", await given_in(request, AddToken), TokenAdded)
 
@@ -134,7 +134,7 @@ async def add_token(request: Request) -> TokenAdded:
 async def remove_token(request: Request) -> TokenRemoved:
     """Remove a token of a program. For administrators.
 
-    Requests with the token are rejected within a second.
+    The token stops working within a second.
     """
     given = await given_in(request, RemoveToken)
     return await carried_out(request, "remove_token", given, TokenRemoved)

@@ -121,13 +121,13 @@ def _detail_of(request: Request, error: HTTPException) -> str:
 def _install_those_of_admission(app: FastAPI) -> None:
     @app.exception_handler(NotLoggedIn)
     async def not_logged_in(request: Request, error: NotLoggedIn) -> Response:
-        login_url = None if error.was_shown else login_url_for(request)
+        login_url = None if error.had_token else login_url_for(request)
         if login_url is not None:
             return RedirectResponse(login_url, status_code=303)
         return _response(
             request,
             401,
-            "This gateway does not know the token." if error.was_shown else "This needs a login.",
+            "This gateway does not know the token." if error.had_token else "This needs a login.",
             fix="Send `Authorization: Bearer TOKEN`; `oncegate api-token add` creates one.",
             headers={"WWW-Authenticate": 'Bearer realm="oncegate"'},
         )

@@ -44,7 +44,7 @@ async def consequences_of(
         [
             sentences[name]
             for name, client_id in own
-            if await _meets(observer, client_id, command, fields)
+            if await _would_disconnect(observer, client_id, command, fields)
         ]
     )
 
@@ -62,7 +62,7 @@ def _own_clients_in(overview: Overview) -> Iterator[tuple[str, str]]:
         yield "uplink", uplink.local.session
 
 
-async def _meets(
+async def _would_disconnect(
     observer: Observer, client_id: str, command: str, fields: Mapping[str, str]
 ) -> bool:
     """Return True if a ban or kick would disconnect the client with the identifier `client_id`.

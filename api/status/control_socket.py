@@ -1,9 +1,9 @@
 """A connection to the broker's status socket, kept open, with one request at a time.
 
 A request waits until earlier requests are complete. After that, it takes at most
-``ANSWER_SECONDS_MAX``. It returns the broker's result, or raises a ``BrokerProblem`` with the cause
-and the fix. If the connection breaks, the next request opens a new one. The module ``observer``
-interprets the results.
+``ANSWER_SECONDS_MAX``. If the broker gives no usable response, a ``BrokerProblem`` with the cause
+and the fix is raised. If the connection breaks, the next request opens a new one. The module
+``observer`` interprets the responses.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ _SEE_THE_LOG: Final = (
 class BrokerProblem(Exception):
     """Error that is raised if the broker gave no usable response.
 
-    ``reason`` is a sentence about the cause, and ``fix`` is a sentence about the fix.
+    ``reason`` is a sentence about the cause, and ``fix`` describes how to fix the problem.
     ``status_code`` is the HTTP status code of the response to the visitor.
     """
 

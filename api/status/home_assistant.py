@@ -134,7 +134,11 @@ def _state_in(state: TopicState) -> Literal["online", "offline"] | None:
 
 
 def _undescribed(discovery: Discovery, described: TopicState) -> tuple[str, str]:
-    """Return the reason why a device has no valid description, and the fix."""
+    """Return the reason why a device has no valid description, and how to fix this.
+
+    `discovery` is the bridge's report about its descriptions. `described` is the state of the topic
+    on which the device should be described.
+    """
     if described.is_retained:
         return (
             "The retained description of this device is not one of this gateway's.",
@@ -155,9 +159,10 @@ def _undescribed(discovery: Discovery, described: TopicState) -> tuple[str, str]
 def _judged(
     discovery: Discovery, described: TopicState, availability: list[Availability]
 ) -> tuple[Verdict, str, str | None]:
-    """Return whether Home Assistant can show a device, with an explanation and the fix.
+    """Return a verdict on a device that has a description, an explanation, and the fix.
 
-    If the device can be shown, the fix is None.
+    The verdict states whether Home Assistant can show the device. If it can, the fix is None.
+    `described` is the state of the topic with the description.
     """
     if not described.clients and described.denied:
         return (

@@ -76,7 +76,7 @@ class NetworkReader:
         return Network(
             hostname=socket.gethostname(),
             interfaces=list(self._shown()),
-            missing_adapter=self._missing(settings.ethernet),
+            missing_adapter=self._missing_adapter(settings.ethernet),
             gateway=self._gateway(),
             dns=self._name_servers(),
             wifi=settings.wifi,
@@ -107,8 +107,11 @@ class NetworkReader:
                     signal_dbm=signals.get(name),
                 )
 
-    def _missing(self, ethernet: EthernetSettings | None) -> str | None:
-        """Return the adapter of the fixed address if this machine lacks it, otherwise None."""
+    def _missing_adapter(self, ethernet: EthernetSettings | None) -> str | None:
+        """Return the name of the configured network adapter if this machine does not have it.
+
+        Return None if the adapter exists, or if no adapter is configured for a fixed address.
+        """
         named = ethernet.interface if ethernet is not None else None
         if named is None or not self._interfaces.is_dir() or (self._interfaces / named).exists():
             return None

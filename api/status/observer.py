@@ -86,9 +86,12 @@ class Observer:
     async def sessions(
         self, *, after: str | None, limit: int, chosen: Mapping[str, str] | None = None
     ) -> SessionPage:
-        """Return a page of sessions. `after` is the position at which the previous page ended.
+        """Return a page of sessions.
 
-        `chosen` contains JSON members for the broker's command `sessions`, such as filters.
+        Args:
+            after: the value of `next` in the previous page, or None for the first page.
+            limit: the maximum number of sessions on the page.
+            chosen: JSON members for the broker's command `sessions`, such as filters.
         """
         wanted: dict[str, object] = {"limit": limit, **(chosen or {})}
         if after is not None:
@@ -174,7 +177,7 @@ class Observer:
     async def _page_of(
         self, command: str, wanted: Mapping[str, object], model: type[_Model]
     ) -> _Model:
-        """Request a page of results from the broker. Equal concurrent requests are merged.
+        """Request a page of results from the broker, unless a recent response can be used again.
 
         `wanted` contains JSON members for the command, and `model` is the type of the page.
         """
@@ -237,9 +240,9 @@ def _report_of(
 ) -> _Report:
     """Validate a process's report with `model`, and convert it to the type `report`.
 
-    `kept` is the report that the broker stores, or None if the process has not sent one yet. In
-    this case, all values in the result are None. `who` is the name of the process in error
-    messages.
+    `kept` is the report as stored by the broker. It is None if the process has not sent a report
+    yet. All values in the result are then None. The keyword argument `who` is the name of the
+    process in error messages.
     """
     if kept is None:
         return report(time_ms=None, age_seconds=None, problem=None, status=None)
@@ -252,10 +255,10 @@ def _report_of(
 def _understood(
     report: dict[str, object], model: type[_Model], *, who: str
 ) -> tuple[_Model | None, str | None]:
-    """Validate a process's report. Return the report and None, or None and an error message.
+    """Validate a process's report, which the broker has stored without validation.
 
-    The broker stores reports without validating them. `who` is the name of the process in the error
-    message.
+    Return the validated report and None, or None and an error message if the report is invalid. The
+    keyword argument `who` is the name of the process in the error message.
     """
     try:
         return model.model_validate(report), None

@@ -28,11 +28,11 @@ class Guessing:
         self._boot: str | None = None
 
     def conditions(self, broker: BrokerStatus, limit: int, *, now: float) -> tuple[Condition, ...]:
-        """Record the number of failed logins, and return the resulting conditions.
+        """Record the number of failed logins, and return a condition if there are too many.
 
-        If at least `limit` logins failed within the last hour, the result contains one condition.
-        Otherwise, the result is empty. `broker` contains the broker's counters. `now` is the
-        current time in seconds.
+        The result contains one condition if at least `limit` logins failed within the last hour.
+        Otherwise, it is empty. `broker` contains the broker's counters. The keyword argument `now`
+        is a monotonic time in seconds.
         """
         total = sum(broker.errors.get(name, 0) for name in _ERRORS)
         if broker.boot != self._boot:

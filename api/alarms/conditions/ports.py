@@ -131,7 +131,7 @@ def _clock_conditions(port: Port, name: str) -> Iterator[Condition]:
 
 
 def _failure_conditions(port: Port, name: str) -> Iterator[Condition]:
-    """Yield one condition that lists the polled devices that do not respond, if there are any.
+    """Yield at most one condition, which lists the polled devices that do not respond.
 
     Devices that another condition already reports as silent are not listed. `name` is the port's
     name.

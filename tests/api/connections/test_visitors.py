@@ -38,7 +38,7 @@ def test_a_newcomer_takes_the_place_of_the_one_that_waited_longest_without_a_req
         for index in range(limits.NETWORK_CONNECTIONS_MAX)
     ]
     visitors.request_received(waiting[0], 200.0)
-    visitors.answer_went(waiting[0], 201.0)
+    visitors.requests_answered(waiting[0], 201.0)
     admitted(visitors, "198.51.100.1", 202.0)
     assert [held.is_away for held in waiting[:3]] == [False, True, False]
 

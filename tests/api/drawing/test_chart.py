@@ -1,4 +1,4 @@
-"""Curves drawn as SVG paths and labels."""
+"""Charts drawn as SVG paths and labels."""
 
 import math
 import re

@@ -56,7 +56,7 @@ def test_devices_quantities_and_curves_of_the_overview_are_bounded() -> None:
     assert {len(each.quantities) for each in shown} == {limits.QUANTITIES_ON_OVERVIEW_MAX}
     assert {each.others for each in shown} == {30 - limits.QUANTITIES_ON_OVERVIEW_MAX}
     charts = [each.chart for device in shown for each in device.quantities if each.chart]
-    assert len(charts) == limits.CURVES_ON_OVERVIEW_MAX
+    assert len(charts) == limits.CHARTS_ON_OVERVIEW_MAX
 
 
 def test_silent_devices_are_first() -> None:

@@ -1,4 +1,4 @@
-"""The points of a curve, in order of time."""
+"""The points of a series, in order of time."""
 
 from hypothesis import given
 from hypothesis import strategies as st

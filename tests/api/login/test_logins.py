@@ -11,17 +11,17 @@ def begun(logins: Logins, username: str, now: float) -> str:
     return logins.begin(username, Role.VIEWER, PROOF, now)[0]
 
 
-def test_a_login_is_found_by_what_was_shown_and_by_nothing_else() -> None:
+def test_a_login_is_found_by_its_secret_and_by_nothing_else() -> None:
     logins = Logins()
-    shown = begun(logins, "anna", 0.0)
-    login = logins.find(shown, 1.0)
+    secret = begun(logins, "anna", 0.0)
+    login = logins.find(secret, 1.0)
     assert login is not None
     assert (login.username, login.role) == ("anna", Role.VIEWER)
-    for other in ("", shown[:-1], shown + "x", "\ud800", shown.swapcase()):
+    for other in ("", secret[:-1], secret + "x", "\ud800", secret.swapcase()):
         assert logins.find(other, 1.0) is None
-    logins.end(shown)
-    assert logins.find(shown, 1.0) is None
-    logins.end(shown)
+    logins.end(secret)
+    assert logins.find(secret, 1.0) is None
+    logins.end(secret)
 
 
 def test_a_login_that_is_not_used_ends_and_a_used_one_ends_as_well() -> None:
@@ -74,14 +74,14 @@ def test_a_user_s_logins_end_together() -> None:
 
 def test_what_a_browser_shows_is_not_kept() -> None:
     logins = Logins()
-    shown, login = logins.begin("anna", Role.VIEWER, PROOF, 0.0)
-    assert shown not in repr(vars(logins)) + repr(login)
-    assert len(shown) == len(login.form_token) == 43
-    assert shown != login.form_token
+    secret, login = logins.begin("anna", Role.VIEWER, PROOF, 0.0)
+    assert secret not in repr(vars(logins)) + repr(login)
+    assert len(secret) == len(login.form_token) == 43
+    assert secret != login.form_token
 
 
 def test_a_login_ends_with_what_proved_it() -> None:
     logins = Logins()
-    shown, _ = logins.begin("anna", Role.VIEWER, PROOF, 0.0, seconds=60.0)
-    assert logins.find(shown, 60.0) is not None
-    assert logins.find(shown, 60.1) is None
+    secret, _ = logins.begin("anna", Role.VIEWER, PROOF, 0.0, seconds=60.0)
+    assert logins.find(secret, 60.0) is not None
+    assert logins.find(secret, 60.1) is None

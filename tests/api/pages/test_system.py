@@ -17,7 +17,7 @@ async def test_it_has_counters_and_curves_of_the_gateway(recording: httpx.AsyncC
 async def test_without_a_history_there_are_no_curves_yet(
     client: httpx.AsyncClient, broker: object
 ) -> None:
-    assert "No curves yet" in (await read(client, "/system")).words
+    assert "No charts yet" in (await read(client, "/system")).words
 
 
 async def test_certificates_are_listed_with_the_days_that_they_have_left(
