@@ -1,4 +1,4 @@
-"""Validates the address from which an update bundle (a `.raucb` file) is downloaded."""
+"""Validation of the address from which an update bundle (a `.raucb` file) is downloaded."""
 
 from typing import Final
 from urllib.parse import urlsplit
@@ -14,7 +14,8 @@ ADDRESS_ALLOWED: Final = (
 def is_bundle_address(text: str) -> bool:
     """Return True if an update bundle may be downloaded from the address `text`.
 
-    The address must be an https:// URL without a user and a password, and of limited length.
+    It must be an https:// URL of at most `ADDRESS_CHARACTERS_MAX` characters, and must contain
+    neither a user name nor a password.
     """
     if len(text) > ADDRESS_CHARACTERS_MAX or not all("!" <= each <= "~" for each in text):
         return False

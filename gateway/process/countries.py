@@ -19,9 +19,9 @@ MEANT: Final = {"UK": "GB", "EN": "GB", "EL": "GR", "SW": "SE", "JA": "JP", "SP"
 
 
 def country_meant_by(written: str) -> str | None:
-    """Return the country code that a person meant by `written`, or None if it is unknown.
+    """Return the country code that a user has entered, or None if the input is not a country.
 
-    Common mistakes are corrected, such as UK for GB.
+    The case of letters does not matter, and common mistakes are corrected, such as UK for GB.
     """
     code = written.strip().upper()
     if code in COUNTRIES:

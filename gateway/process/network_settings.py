@@ -1,4 +1,4 @@
-"""Validates the host name and network settings of a gateway that was set up from an SD card.
+"""Validation of host name and network settings, for gateways that were set up from an SD card.
 
 The broker checks a requested change before it writes the request to a file. The program that
 applies the change checks the request again. It checks gateway.toml in the same way.
@@ -105,12 +105,15 @@ def change_in(request: Mapping[str, object]) -> NetworkChange:
 
 
 def country_of(written: object) -> str | None:
-    """Return the code for a country that a person entered, or None if the country is unknown."""
+    """Return the country code that a user has entered, or None if the input is not a country.
+
+    The input can have any type.
+    """
     return country_meant_by(written) if isinstance(written, str) else None
 
 
 def ethernet_address(address: str, gateway: str | None, dns: tuple[str, ...]) -> EthernetAddress:
-    """Check a fixed address, its router (`gateway`) and its name servers (`dns`), and return them.
+    """Check an IPv4 address, its router (`gateway`) and name servers (`dns`), and return them.
 
     Raises:
         NetworkSettingsError: if an address is invalid.
@@ -137,7 +140,7 @@ def ethernet_address(address: str, gateway: str | None, dns: tuple[str, ...]) ->
 
 
 def _is_machine(address: object, network: ipaddress.IPv4Network) -> bool:
-    """Return True if `address` can be the address of a single machine in `network`.
+    """Return True if a machine in `network` can have the address `address`.
 
     For example, the broadcast address, loopback and multicast addresses are not allowed.
     """
@@ -200,8 +203,8 @@ def _text_of(request: Mapping[str, object], key: str) -> str:
 
 
 def _refused(key: str, allowed: str) -> NetworkSettingsError:
-    """Return the error for a key with an invalid value.
+    """Return the exception for a key with an invalid value.
 
-    The message does not contain the value, which might be a password.
+    Its message does not contain the value, which might be a password.
     """
     return NetworkSettingsError(f"'{key}' cannot be used: give {allowed}")

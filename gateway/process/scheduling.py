@@ -25,7 +25,7 @@ _ATTRIBUTES: Final = struct.Struct("=IIQiIQQQ")
 
 
 def take_short_turns() -> None:
-    """Request short time slices for the calling thread.
+    """Request short CPU time slices for the calling thread.
 
     Threads and processes that it starts inherit the request. If the operator has set another
     scheduling class, nothing is changed. Raises OSError if the kernel refuses.
@@ -34,7 +34,7 @@ def take_short_turns() -> None:
 
 
 def take_usual_turns() -> None:
-    """Restore the default time slices. A process calls this if it has inherited short time slices.
+    """Restore the default CPU time slices, after the process has inherited short ones.
 
     Raises OSError if the kernel refuses.
     """
@@ -52,7 +52,7 @@ def yield_to_others() -> None:
 
 
 def turn_nanoseconds() -> int:
-    """Return the requested time slice in nanoseconds, or 0 if no request is in effect.
+    """Return the CPU time slice that was requested, in nanoseconds, or 0 for the default.
 
     Raises OSError if the kernel refuses.
     """

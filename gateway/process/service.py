@@ -28,7 +28,7 @@ _NO_LIBRARY = (
 
 
 class Service:
-    """Sends notifications to the service manager, systemd."""
+    """A connection to the service manager, systemd, which receives the notifications."""
 
     def __init__(self) -> None:
         microseconds = os.environ.get("WATCHDOG_USEC", "")
@@ -47,7 +47,7 @@ class Service:
     def alive(self) -> None:
         """Report that the process is working, so that systemd's watchdog does not restart it.
 
-        This method can be called often, because it sends only a few messages per watchdog timeout.
+        This method can be called at any rate. It sends only a few messages per watchdog timeout.
         """
         if self.watchdog_seconds is None:
             return
@@ -57,7 +57,7 @@ class Service:
             self._notify("WATCHDOG=1")
 
     def reloading(self) -> None:
-        """Report that a reload of the configuration begins. `ready` reports the end of the reload.
+        """Report that the process begins to reload its configuration. `ready` reports the end.
 
         systemd 253 and newer (Type=notify-reload) needs the time at which the reload began.
         """
@@ -69,7 +69,7 @@ class Service:
         self._notify("STOPPING=1")
 
     def status(self, text: str) -> None:
-        """Report a line of text for `systemctl status`, if it has changed."""
+        """Report a line of text for `systemctl status`, unless it is the same as before."""
         if text != self._status:
             self._status = text
             self._notify(f"STATUS={text}")

@@ -59,7 +59,10 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol, Generic[P]):
         self._protocol.resume_writing()
 
     def _begin(self, context: ssl.SSLContext) -> ssl.SSLObject:
-        """Create the TLS state from the server's `context`. `_take` then starts the handshake."""
+        """Prepare TLS for this connection with the server's settings in `context`.
+
+        The handshake begins when `_take` processes the first bytes.
+        """
         self._tls = context.wrap_bio(self._received, self._to_send, server_side=True)
         return self._tls
 
@@ -67,7 +70,8 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol, Generic[P]):
         """Process received bytes: continue the handshake, then pass decrypted data to the protocol.
 
         Raises:
-            ssl.SSLError: if the peer violates TLS. `_flush` then sends an alert with the reason.
+            ssl.SSLError: if the peer violates the TLS protocol. A call of `_flush` then sends an
+                alert with the reason.
         """
         self._received.write(data)
         try:
@@ -89,7 +93,7 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol, Generic[P]):
     # -- towards the protocol: a transport
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
-        """Encrypt and send data. Data is discarded before the handshake and after the close."""
+        """Encrypt and send data. Before the handshake and after the close, data is discarded."""
         if self._tls is None or not self._is_established or self._is_over:
             return
         rest = memoryview(data)
@@ -106,7 +110,10 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol, Generic[P]):
         self.end_before(lambda socket: socket.close())
 
     def end_before(self, close: Callable[[asyncio.Transport], None]) -> None:
-        """Send the TLS alert close_notify, then call `close` with the socket's transport."""
+        """End TLS with the alert close_notify, and then close the socket with the function `close`.
+
+        The argument of `close` is the socket's transport.
+        """
         if self._tls is not None and self._is_established and not self._is_over:
             # unwrap also expects the peer's end of TLS, but this is not awaited.
             with contextlib.suppress(ssl.SSLError):
@@ -125,5 +132,5 @@ class TlsTransport(asyncio.Transport, asyncio.Protocol, Generic[P]):
         return self._socket.is_closing()
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
-        """Return information about the socket from its transport."""
+        """Return information about the connection from the socket's transport."""
         return self._socket.get_extra_info(name, default)

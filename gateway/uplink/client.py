@@ -77,8 +77,8 @@ class LaneStorage(PersistentStorage):  # type: ignore[misc]
     def push_message(self, mid: int, raw_package: bytes) -> None:
         """Process a PUBREC.
 
-        `raw_package` is gmqtt's PUBREL, which is ignored. The uplink creates its own PUBREL and
-        sends it after the next commit.
+        gmqtt passes the packet identifier `mid` and its own PUBREL. Both are ignored, because the
+        uplink creates another PUBREL, and sends it after the next commit.
         """
         self._pass_answer()
 
@@ -92,17 +92,17 @@ class LaneStorage(PersistentStorage):  # type: ignore[misc]
         return not len(self._lane.exchanges)
 
     def get_all(self) -> list[tuple[int, bytes]]:
-        """Return the packets to resend, in order, as many as the broker accepts now."""
+        """Return the packets that gmqtt resends now, in order, within the broker's limits."""
         return self.replayed()
 
     async def wait_empty(self) -> None:
-        """Return immediately instead of waiting until no exchange is in flight.
+        """Return immediately, although gmqtt expects a wait until no exchange is in flight.
 
         New exchanges start all the time, so this wait might never end.
         """
 
     def clear(self) -> None:
-        """Do nothing, because the link handles the loss of a session."""
+        """Do nothing, because `link.py` handles the loss of a session."""
 
     def _pass_answer(self) -> None:
         assert self.answer is not None, "gmqtt reached its storage without a packet"
@@ -110,7 +110,10 @@ class LaneStorage(PersistentStorage):  # type: ignore[misc]
 
 
 class UplinkClient(SessionClient):
-    """One connection to a broker. `fault` is the first error in the received data, or None."""
+    """One connection to a broker.
+
+    The attribute `fault` describes the first error in the received data, or is None.
+    """
 
     def __init__(
         self,
@@ -133,11 +136,11 @@ class UplinkClient(SessionClient):
         self._decoder = Decoder(packet_bytes_max, version, "client")
 
     def replay_with(self, replayed: Callable[[], list[tuple[int, bytes]]]) -> None:
-        """Set the function that returns the packets in flight. gmqtt resends these packets."""
+        """Set the function that returns the packets in flight, which gmqtt resends."""
         self._storage.replayed = replayed
 
     def outlet(self, window: int) -> Outlet:
-        """Return an `Outlet`, with which the lane (the queue for this broker) sends packets.
+        """Return an `Outlet`, through which the lane (the queue for this broker) sends packets.
 
         The outlet contains the limits from CONNACK. `window` is the configured maximum number of
         exchanges in flight.
@@ -189,10 +192,10 @@ class UplinkClient(SessionClient):
         return connection
 
     def _read_bounded(self, read: Callable[[bytes], int], data: bytes) -> int:
-        """Pass received data to gmqtt.
+        """Pass received data to gmqtt's function `read`, and return the number of processed bytes.
 
-        If an incomplete packet exceeds the size limit, the connection is closed. gmqtt then never
-        buffers the whole packet.
+        If an incomplete packet exceeds the size limit, the connection is closed. Therefore gmqtt
+        never buffers the whole packet.
         """
         taken = read(data)
         if len(data) - max(taken, 0) > self._packet_bytes_max + HEADER_BYTES_MAX:

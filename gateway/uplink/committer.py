@@ -22,14 +22,14 @@ from gateway.uplink.lane import Lane
 from gateway.uplink.reception import Arrival, Reception
 from gateway.uplink.recovery import NAMES
 from gateway.uplink.routes import Side
-from gateway.uplink.settlement import Settlement, Signal
+from gateway.uplink.settlement import ConnectionEvent, Settlement
 from gateway.uplink.store import UplinkStore
 
 logger = logging.getLogger(__name__)
 
 REFUSED_PAUSE_SECONDS: Final = 5.0
 """Seconds until messages are sent again after a broker has temporarily refused one."""
-SIGNALS_MAX: Final = 200_000
+UNCOMMITTED_EVENTS_MAX: Final = 200_000
 """Maximum number of packets that wait for a batch: one per packet identifier on both sides, and
 some more, because commits may take long.
 """
@@ -40,10 +40,10 @@ A power cut sets the clock back by at most this time.
 """
 
 
-class Committer(QueueCommitter[Signal]):
+class Committer(QueueCommitter[ConnectionEvent]):
     """Commits all changes to the uplink's database, and then sends the packets that depend on them.
 
-    No other code writes to the database.
+    While it runs, no other code writes to the database.
     """
 
     def __init__(self, store: UplinkStore, *, queue_bytes_max: int) -> None:
@@ -83,12 +83,12 @@ class Committer(QueueCommitter[Signal]):
     def is_flooded(self) -> bool:
         """True if too many received packets are waiting for a commit.
 
-        The limit is higher than the number of packets that a broker can send without a response.
+        A broker that waits for responses, as MQTT requires, never reaches this limit.
         """
-        return len(self._signals) > SIGNALS_MAX
+        return len(self._events) > UNCOMMITTED_EVENTS_MAX
 
     def status(self) -> dict[str, object]:
-        """Return the status of both message directions and of the disk, for the status report."""
+        """Return the status report's data about both message directions and the disk."""
         return {
             "out": self.lanes[Side.REMOTE].status(),
             "in": self.lanes[Side.LOCAL].status(),
@@ -97,11 +97,11 @@ class Committer(QueueCommitter[Signal]):
 
     # One batch
 
-    def _settle(self, signals: Sequence[Signal]) -> None:
+    def _process(self, events: Sequence[ConnectionEvent]) -> None:
         self._settlement = settlement = Settlement(self.lanes, self.receptions)
-        for signal in signals:
-            settlement.settle(signal)
-        self._apply_signals(settlement)
+        for event in events:
+            settlement.apply(event)
+        self._apply(settlement)
 
     def _plan(self, *, takes_arrivals: bool) -> bool:
         is_due = False
@@ -110,7 +110,7 @@ class Committer(QueueCommitter[Signal]):
             fitting = reception.fitting(lane.room_bytes, is_empty=lane.is_empty)
             self._taken[source] = fitting if takes_arrivals else []
             # Received messages may wait for the room of messages that are complete.
-            is_due |= bool(self._taken[source] or (reception.arrivals and lane.gone))
+            is_due |= bool(self._taken[source] or (reception.arrivals and lane.to_remove))
         return is_due
 
     def _write_rows(self) -> None:
@@ -156,7 +156,7 @@ class Committer(QueueCommitter[Signal]):
         else:
             logger.info("the disk has room again: messages are taken")
 
-    def _apply_signals(self, settlement: Settlement) -> None:
+    def _apply(self, settlement: Settlement) -> None:
         """Update the state in memory with the changes in `settlement`, and log refused messages."""
         for side in settlement.paused:
             self.lanes[side].pauses += 1
@@ -170,7 +170,7 @@ class Committer(QueueCommitter[Signal]):
                 code,
             )
         for side, changes in settlement.changes.items():
-            self.lanes[side].settle(changes)
+            self.lanes[side].apply(changes)
             if changes.session is not None:
                 self.sessions[side] = changes.session or None
             if changes.subscriptions is not None:
@@ -188,8 +188,8 @@ class Committer(QueueCommitter[Signal]):
 
 
 def _subscriptions_key(side: Side) -> str:
-    """Return the name of the property that stores the subscriptions at the broker on `side`.
+    """Return the name of the database property for the subscriptions at the broker on `side`.
 
-    The value of this property is JSON.
+    The value of the property is JSON.
     """
     return f"subscriptions_{side.name.lower()}"

@@ -1,4 +1,4 @@
-"""Loop prevention: a user property lists the gateways that a message has passed through.
+"""Loop prevention: a user property lists the gateways through which a message has passed.
 
 This module does no I/O. Loops are only prevented with MQTT 5.0, because MQTT 3.1.1 has no
 properties. The property's value consists of the gateways' ids in order, separated by commas. If a
@@ -16,7 +16,7 @@ UserProperties = Iterable[tuple[str, str]]
 
 
 def hops_of(properties: UserProperties) -> list[str]:
-    """Return the ids of the gateways that a message has passed through, in order."""
+    """Return the ids of the gateways through which a message has passed, in order."""
     return [
         hop
         for name, value in properties
@@ -29,8 +29,8 @@ def hops_of(properties: UserProperties) -> list[str]:
 def may_pass(hops: list[str], gateway_id: str) -> bool:
     """Return True if this gateway may forward a message with the given `hops`.
 
-    The message must not have passed this gateway before. It must have fewer than `HOPS_MAX` hops,
-    because forwarding adds one.
+    `hops` contains the ids of the gateways through which the message has passed. This gateway must
+    not be among them. There must be fewer than `HOPS_MAX` ids, because forwarding adds one.
     """
     return len(hops) < HOPS_MAX and gateway_id not in hops
 

@@ -27,7 +27,7 @@ The two identifiers above it are for SUBSCRIBE and UNSUBSCRIBE.
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Outlet:
-    """The functions that send packets over a connection to a broker, and the broker's limits."""
+    """A lane's connection to its broker: functions that send packets, and the broker's limits."""
 
     send: Send
     has_room: Callable[[], bool]
@@ -38,9 +38,9 @@ class Outlet:
     may_retain: bool = True
 
     def adapted(self, message: Message) -> Message:
-        """Return the message in the form that the broker accepts.
+        """Return a message with only those features that the broker supports.
 
-        The QoS is reduced and RETAIN is removed if the broker does not support them.
+        If necessary, its QoS is reduced and its RETAIN flag is cleared.
         """
         qos = min(message.qos, self.maximum_qos)
         retain = message.retain and self.may_retain
@@ -49,9 +49,9 @@ class Outlet:
         return replace(message, qos=qos, retain=retain)
 
     def packet_of(self, exchange: Exchange[Message], now: float, *, again: bool) -> bytes:
-        """Return the packet to send now for an exchange.
+        """Return the packet that an exchange sends next: a PUBLISH, or a PUBREL after PUBREC.
 
-        `again` is True if the broker might have received the packet before.
+        The argument `again` is True if the broker might already have received this packet.
         """
         if exchange.released:
             return pubrel(exchange.packet_id)
@@ -59,9 +59,9 @@ class Outlet:
         return exchange.message.frame(exchange.packet_id, self.version, now, again=again)
 
     def hindrance(self, message: Message, now: float) -> str | None:
-        """Return why a message cannot be sent, or None if it can.
+        """Return the reason why a message cannot be sent, or None if it can be sent.
 
-        The reason is the name of a counter: "expired" or "too_large".
+        The reason is "expired" or "too_large". Each reason is also the name of a counter.
         """
         if message.has_expired(now):
             return "expired"
@@ -108,24 +108,25 @@ class Lane(BrokerQueue[Message]):
         """True if the lane has no messages, neither waiting nor in flight."""
         return not self.waiting and not len(self.exchanges)
 
-    def settle(self, settlement: ExchangeSettlement[Message]) -> None:
-        """Apply the effects of the broker's responses to the queue.
+    def apply(self, settlement: ExchangeSettlement[Message]) -> None:
+        """Update the queue in memory after responses from the broker.
 
-        The refusal counts of completed messages are deleted.
+        The queue counts how often the broker has refused each message. This method deletes the
+        counts of delivered messages.
         """
-        super().settle(settlement)
+        super().apply(settlement)
         for each in settlement.completed:
             self.refusals.pop(each.number, None)
 
     def drop(self, exchange: Exchange[Message]) -> None:
-        """Mark a message for deletion, because the broker has refused it."""
+        """Remove a message with the next commit, because the broker has refused it."""
         self.counters["refused"] += 1
         self.refusals.pop(exchange.number, None)
-        self.gone.append(exchange)
+        self.to_remove.append(exchange)
 
     @property
     def can_start(self) -> bool:
-        """True if another exchange can start.
+        """True if the delivery of another message can start.
 
         A message must be waiting, the lane must be connected and not paused, and the limit on
         exchanges in flight must not be reached.
@@ -133,18 +134,18 @@ class Lane(BrokerQueue[Message]):
         return self.outlet is not None and not self.pauses and super().can_start
 
     def store(self, messages: Sequence[Message]) -> None:
-        """Store messages in the current transaction.
+        """Append messages to the queue, in the current transaction.
 
-        The exchanges of these messages can start in the same transaction.
+        Their delivery can start in the same transaction.
         """
         self._stored = messages
         self.table.insert(messages)
         self.add(len(messages), sum(each.bytes_count for each in messages))
 
     def start_sending(self, now: float) -> None:
-        """Start exchanges for the oldest queued messages, in the current transaction.
+        """Start the delivery of the oldest waiting messages, in the current transaction.
 
-        Messages that have expired or are too large for this broker are deleted.
+        Messages that have expired or are too large for this broker are deleted instead.
         """
         self.given_up = []
         if self.outlet is None or not self.can_start:
@@ -160,21 +161,27 @@ class Lane(BrokerQueue[Message]):
         self.table.remove(number for number, _, _ in self.given_up)
 
     def undo_start(self) -> None:
-        """Undo `store` and `start_sending`, after their transaction was rolled back."""
+        """Undo the last calls of `store` and `start_sending`.
+
+        The caller has rolled back their transaction.
+        """
         super().undo_start()
         self.add(-len(self._stored), -sum(each.bytes_count for each in self._stored))
         self.waiting += len(self.given_up)
         self.given_up = []
 
     def committed(self) -> None:
-        """Record that completed and unsendable messages have been removed durably."""
+        """Update the queue's statistics after a commit that has removed messages.
+
+        The removed messages were delivered, or could not be sent.
+        """
         super().committed()
         for _, message, hindrance in self.given_up:
             self.counters[hindrance] += 1
             self.bytes_held -= message.bytes_count
 
     def forward_qos0(self, message: Message, now: float) -> None:
-        """Send a QoS 0 message immediately, without storing it. Drop it if this is impossible."""
+        """Send a QoS 0 message immediately without storing it, or drop it if that is impossible."""
         outlet = self.outlet
         if outlet is None or not outlet.has_room():
             self.counters["dropped_qos0"] += 1
@@ -185,7 +192,7 @@ class Lane(BrokerQueue[Message]):
             self.counters["forwarded_qos0"] += 1
 
     def status(self) -> dict[str, object]:
-        """Return the status of the messages in this direction, for the status report."""
+        """Return the status report's data about the messages in this direction."""
         return {
             "waiting": self.waiting,
             "in_flight": len(self.exchanges),

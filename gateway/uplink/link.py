@@ -78,7 +78,7 @@ class Link:
         self._subscribing: SubscriptionSync | None = None
 
     def status(self) -> dict[str, object]:
-        """Return the status of this connection, for the status report."""
+        """Return the status report's data about this connection."""
         return {
             "connected": self.connected,
             "address": f"{self._endpoint.host}:{self._endpoint.port}",
@@ -93,7 +93,7 @@ class Link:
         backoff = Backoff(BACKOFF_SECONDS_MAX, first_seconds=BACKOFF_SECONDS_MIN)
         while True:
             # Everything from the last connection must be durable before the next one starts.
-            await self._committer.settle()
+            await self._committer.wait_until_durable()
             fault = await self._connect_once(backoff)
             if fault is None:
                 continue
@@ -109,7 +109,7 @@ class Link:
     # A connection
 
     async def _connect_once(self, backoff: Backoff) -> str | None:
-        """Run one connection from start to end.
+        """Connect once, and use the connection until it ends.
 
         Return a sentence about the failure, or None if the connection did not fail.
         """
@@ -125,7 +125,7 @@ class Link:
             if not discard and bool(session_present) == begun:
                 known.set()
                 self._client = client
-                self._committer.signal(
+                self._committer.add_event(
                     Connected(self.side, client.outlet(self._settings.window), session)
                 )
 
@@ -146,7 +146,7 @@ class Link:
         return client.fault or "the connection was lost"
 
     async def _use(self, client: UplinkClient, lost: asyncio.Event, backoff: Backoff) -> None:
-        await self._committer.settle()
+        await self._committer.wait_until_durable()
         await self._subscribe(client, lost)
         backoff.reset()
         self.connected, self.fault = True, None
@@ -165,24 +165,25 @@ class Link:
         if wanted != have:
             self._subscribing = SubscriptionSync(client, client.version, lost, self._name)
             now = await self._subscribing.apply_changes(wanted, have)
-            self._committer.signal(Subscribed(self.side, json.dumps(now)))
+            self._committer.add_event(Subscribed(self.side, json.dumps(now)))
 
     def _leave(self, client: UplinkClient) -> None:
         if self.connected:
             self._announce(client, OFFLINE)
         self.connected, self._client = False, None
-        self._committer.signal(Disconnected(self.side))
+        self._committer.add_event(Disconnected(self.side))
 
     async def _give_up(self, session: str, *, begun: bool, discarded: bool) -> str | None:
-        """Stop using a session. Return a description of the fault, or None if there was no fault.
+        """Handle a connection that did not get the expected session. Return the fault, if any.
 
-        If the broker has lost the session (`begun` is True), the broker has created an empty
-        session with the same name. The next connection deletes this session. If the session is new,
-        but the broker already has a session with its name, this is a fault.
+        If `begun` is True, an earlier connection has used `session`, but the broker has lost it and
+        has created an empty session. The next connection deletes the empty session. This is not a
+        fault, and neither is a connection for deleting a session (`discarded` is True). Otherwise,
+        the broker already has a session with a name that should be new. This is a fault.
         """
         self._abandoned = session if begun else None
         if begun:
-            self._committer.signal(SessionLost(self.side))
+            self._committer.add_event(SessionLost(self.side))
         return (
             None if begun or discarded else f"it already has a session with the new name {session}"
         )
@@ -243,12 +244,12 @@ class Link:
     def receive_answer(self, answer: Answered) -> None:
         """Process a PUBACK, PUBREC, PUBREL or PUBCOMP."""
         if self._client is not None:
-            self._committer.signal(answer)
+            self._committer.add_event(answer)
             if self._committer.is_flooded:
                 self._end("the broker sends more than it gets answers for")
 
     def receive_publish(self, publish: Publish) -> None:
-        """Forward a message. Drop it if no route matches or the message would loop.
+        """Forward a message. Drop it if no route matches its topic, or if it would loop.
 
         If the connection has ended, or the broker does not have the uplink's session, the message
         is ignored and not acknowledged.
@@ -270,14 +271,14 @@ class Link:
             self._onward.forward_qos0(message, now)
         else:
             self._reception.bytes_coming += message.bytes_count
-            self._committer.signal(Arrived(self.side, Arrival(message, publish.packet_id)))
+            self._committer.add_event(Arrived(self.side, Arrival(message, publish.packet_id)))
             if self._reception.is_overfull:
                 self._end("the queue is full: its messages stay in the broker's session")
 
     def _end(self, fault: str) -> None:
-        """Close the connection because of a fault.
+        """Close the connection because of the fault that `fault` describes.
 
-        Packets that have already been received are still processed.
+        Packets that were received before are still processed.
         """
         if self._client is not None:
             self._client.fault = fault

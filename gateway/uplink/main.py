@@ -1,7 +1,7 @@
-"""Composition root of the uplink: one process with a queue on disk and a session at each broker.
+"""Entry point of the uplink: one process with a queue on disk and a session at each broker.
 
-Stopping is safe at any time. Messages that are not durable have not been acknowledged, and durable
-messages are sent after the next start.
+The process can be stopped at any time. Messages that are not durable have not been acknowledged,
+and durable messages are sent after the next start.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ QUEUE_FILE = "uplink.db"
 
 
 def _nothing() -> None:
-    """Do nothing. This is the default for `ready` and `alive`."""
+    """Do nothing. This is the default callback of `serve`."""
 
 
 async def serve(
@@ -35,12 +35,13 @@ async def serve(
 
     Args:
         settings: all settings of the uplink.
-        stop: set to stop the uplink.
+        stop: event that stops the uplink.
         ready: called when the queue is open, or when the uplink begins to wait for disk space.
         alive: called every second while the event loop runs and no commit hangs.
 
     Raises:
-        QueueError: if the queue cannot be used. The message is one line that contains the fix.
+        QueueError: if the queue cannot be used. The message is one line that explains how to fix
+            it.
     """
     supervision = Supervision(stop, ready, alive)
     await serve_queue(

@@ -29,7 +29,7 @@ MQTT_5: Final = 5
 class Message:
     """A message to forward.
 
-    `properties` are its encoded MQTT properties, without the length field.
+    `properties` contains the message's encoded MQTT properties, without the length field.
     """
 
     topic: str
@@ -41,14 +41,14 @@ class Message:
 
     @property
     def bytes_count(self) -> int:
-        """Size of the message in bytes, counted towards `queue_max`."""
+        """Size of the message in bytes, which counts towards the limit `queue_max`."""
         return len(self.topic) + len(self.payload) + len(self.properties) + ROW_OVERHEAD_BYTES
 
     def frame(self, packet_id: int, version: int, now: float, *, again: bool) -> bytes:
         """Return the message as a PUBLISH packet.
 
-        `packet_id` is 0 at QoS 0. `again` is True if the broker might have received the packet
-        before.
+        `packet_id` is 0 at QoS 0. The argument `again` is True if the broker might already have
+        received this packet.
         """
         field = b""
         if version == MQTT_5:

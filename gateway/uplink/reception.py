@@ -21,21 +21,21 @@ Above it the connection is closed, and the broker keeps the messages in its sess
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A QoS 1 or 2 message that will be stored, and then acknowledged."""
+    """A received QoS 1 or 2 message. It is acknowledged after it has been stored."""
 
     message: Message
     packet_id: int
 
     def answer(self) -> bytes:
-        """Return the acknowledgement for a stored message."""
+        """Return the packet that acknowledges the message: PUBACK or PUBREC."""
         return puback(self.packet_id) if self.message.qos == 1 else pubrec(self.packet_id)
 
 
 class Reception:
-    """Messages received from the broker on one side.
+    """Messages received from one broker.
 
-    `held` contains the packet identifiers that are stored on disk. `repeats` counts repeated QoS 2
-    messages.
+    The attribute `held` contains the packet identifiers that are stored on disk. `repeats` is the
+    number of QoS 2 messages that were received again.
     """
 
     def __init__(self, held: set[int]) -> None:
@@ -44,14 +44,14 @@ class Reception:
         self._open_arrivals: set[int] = set()
         self.bytes_waiting = 0
         self.bytes_coming = 0
-        """Total bytes of the messages that were signalled to the committer, but not yet queued with
+        """Total bytes of the messages that were passed to the committer, but not yet queued with
         `add`."""
         self.repeats = 0
 
     def is_repeat(self, packet_id: int) -> bool:
-        """Return True if a QoS 2 message is a repeat, and count the repeat.
+        """Return True if a QoS 2 message was already received, and count the repeat.
 
-        A message is a repeat if it is already stored or waiting for a commit.
+        The earlier copy is stored or waiting for a commit.
         """
         if packet_id not in self.held and packet_id not in self._open_arrivals:
             return False
@@ -59,17 +59,17 @@ class Reception:
         return True
 
     def add(self, arrival: Arrival) -> None:
-        """Queue a message for the next commit that has room for it."""
+        """Queue a message. The next commit with enough room stores it."""
         self.arrivals.append(arrival)
         self.bytes_waiting += arrival.message.bytes_count
         if arrival.message.qos == 2:
             self._open_arrivals.add(arrival.packet_id)
 
     def fitting(self, room_bytes: int, *, is_empty: bool) -> list[Arrival]:
-        """Return the messages at the front of the queue that fit into `room_bytes`.
+        """Return the oldest queued messages that fit into `room_bytes` bytes.
 
-        The messages stay queued until `stored` is called. `is_empty` is True if the queue for the
-        other broker is empty. In this case, the first message is returned even if it does not fit.
+        They stay queued until `stored` is called. The argument `is_empty` is True if the target
+        queue is empty. Then the oldest message is returned even if it does not fit.
         """
         taken: list[Arrival] = []
         for arrival in self.arrivals:
@@ -80,7 +80,7 @@ class Reception:
         return taken
 
     def stored(self, taken: list[Arrival]) -> None:
-        """Remove messages from the front of the queue, after a commit has stored them."""
+        """Remove `taken` from the front of the queue, after a commit has stored these messages."""
         for arrival in taken:
             self.arrivals.popleft()
             self.bytes_waiting -= arrival.message.bytes_count
@@ -89,7 +89,7 @@ class Reception:
                 self._open_arrivals.discard(arrival.packet_id)
 
     def drop_arrivals(self) -> None:
-        """Discard unstored messages when the connection ends. The broker will resend them."""
+        """Discard unstored messages after the connection has ended. The broker will resend them."""
         self.arrivals.clear()
         self._open_arrivals.clear()
         self.bytes_waiting = 0

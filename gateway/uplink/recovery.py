@@ -1,7 +1,7 @@
-"""Opens the uplink's database, and recovers it if it is damaged.
+"""Opens the uplink's database, and repairs it if it is damaged.
 
-All readable data is copied from a damaged file to a new file. Unreadable messages are lost. If the
-deletion of a message was recorded on a damaged page, the message might be sent again.
+All readable data is copied from a damaged file to a new file. Unreadable messages are lost. If a
+damaged page recorded the deletion of a message, the message might be sent again.
 """
 
 import sqlite3

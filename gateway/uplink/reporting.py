@@ -20,7 +20,7 @@ ANSWER_SECONDS_MAX = 5.0
 async def report(path: Path, status: Callable[[], dict[str, object]], every_seconds: float) -> None:
     """Call `status` every `every_seconds` seconds, and send the result to the control socket.
 
-    Never returns.
+    `path` is the path of the control socket. The function never returns.
     """
     client = ControlClient(path, ANSWER_SECONDS_MAX)
     try:

@@ -20,20 +20,23 @@ Direction = Literal["out", "in", "both"]
 
 
 class Side(IntEnum):
-    """A side of the uplink, with its own broker: this gateway's broker or the upstream broker."""
+    """One of the two brokers between which the uplink forwards messages.
+
+    The local side is this gateway's broker, and the remote side is the upstream broker.
+    """
 
     LOCAL = 0
     REMOTE = 1
 
     @property
     def other(self) -> "Side":
-        """The side to which messages from this side are sent."""
+        """The other side, to which messages from this side are forwarded."""
         return Side(1 - self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
-    """A route for topics, from one table `[[uplink.topics]]` of the configuration.
+    """A rule for forwarding messages, which is one table `[[uplink.topics]]` in the configuration.
 
     `qos` is the highest QoS of forwarded messages.
     """
@@ -53,14 +56,14 @@ class Route:
         return self.local_prefix if side is Side.LOCAL else self.remote_prefix
 
     def filter_at(self, side: Side) -> str:
-        """Return the topic filter to subscribe to at the broker on `side`."""
+        """Return this route's topic filter at the broker on `side`, including the prefix."""
         return self.prefix_at(side) + self.filter
 
 
 class Routes:
     """All routes, in the order of the configuration.
 
-    The first route that matches a topic applies.
+    If several routes match a topic, the first one applies.
     """
 
     def __init__(self, routes: Sequence[Route]) -> None:

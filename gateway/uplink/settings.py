@@ -13,11 +13,11 @@ WINDOW_MAX = 65_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """A broker's address, and the uplink's identity at this broker.
+    """A broker's address, and the identity with which the uplink connects to it.
 
-    `client_id` is the first part of the session's name. `fix` is the part of error messages that
-    names the configuration keys for the user name and the password. `availability_topic` is the
-    topic for `online` and `offline`, or None if they are not published.
+    `client_id` is the first part of the session's name. `fix` names the configuration keys for user
+    name and password, for error messages. The uplink publishes `online` and `offline` to
+    `availability_topic`, unless it is None.
     """
 
     host: str

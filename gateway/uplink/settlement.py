@@ -1,7 +1,7 @@
-"""Processes signals: events on the connections to the two brokers, such as received packets.
+"""Processes events on the connections to the two brokers, such as received packets.
 
-This module does no I/O. Signals are processed in order of arrival. The resulting changes to the
-database are collected for the next transaction, and the resulting packets are sent after it.
+This module does no I/O. Events are processed in order of arrival. It collects their effects: the
+changes to the database for the next transaction, and the packets to send after it.
 """
 
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Connected:
-    """A connection event: a broker has resumed a session or created a new one.
+    """A connection event: a broker has accepted the connection, and resumed or created a session.
 
     `session` is the session's name.
     """
@@ -60,7 +60,7 @@ class Connected:
 class SessionLost:
     """A connection event: a broker no longer has the uplink's session.
 
-    The exchanges in flight cannot be completed.
+    Therefore, the exchanges in flight cannot be completed.
     """
 
     side: Side
@@ -68,14 +68,14 @@ class SessionLost:
 
 @dataclass(frozen=True, slots=True)
 class Disconnected:
-    """A connection event: the connection to the broker has ended."""
+    """A connection event: the connection to a broker has ended."""
 
     side: Side
 
 
 @dataclass(frozen=True, slots=True)
 class Subscribed:
-    """A connection event: the broker has accepted new subscriptions.
+    """A connection event: a broker has accepted new subscriptions.
 
     `filters` is a JSON object that maps each subscribed topic filter to its QoS.
     """
@@ -84,11 +84,14 @@ class Subscribed:
     filters: str
 
 
-Signal = Arrived | Answered | Connected | SessionLost | Disconnected | Subscribed
+ConnectionEvent = Arrived | Answered | Connected | SessionLost | Disconnected | Subscribed
 
 
 class SideChanges(ExchangeSettlement[Message]):
-    """The changes in one batch to the messages that are sent to and received from one broker."""
+    """The effects of connection events on one broker's data: its queue, subscriptions and session.
+
+    They also include packet identifiers of received messages that can be freed.
+    """
 
     def __init__(self, exchanges: Exchanges[Message]) -> None:
         super().__init__(exchanges)
@@ -98,7 +101,7 @@ class SideChanges(ExchangeSettlement[Message]):
 
     @property
     def needs_commit(self) -> bool:
-        """True if changes must be durable before packets are sent."""
+        """True if a commit is necessary before the collected packets may be sent."""
         return bool(
             super().needs_commit
             or self.freed
@@ -108,11 +111,11 @@ class SideChanges(ExchangeSettlement[Message]):
 
 
 class Settlement:
-    """Applies connection events (signals) to the messages of both brokers.
+    """Collects the effects of connection events on the messages of both brokers.
 
     A lane is the queue of messages for one broker. A reception contains the messages received from
-    one broker. `paused` contains the sides whose brokers have refused a message for a temporary
-    reason. For some time, no new messages are sent to these brokers.
+    one broker. The attribute `paused` contains the brokers that have refused a message for a
+    temporary reason. The uplink sends no new messages to them for some time.
     """
 
     def __init__(self, lanes: dict[Side, Lane], receptions: dict[Side, Reception]) -> None:
@@ -124,18 +127,18 @@ class Settlement:
 
     @property
     def needs_commit(self) -> bool:
-        """True if changes must be durable before packets are sent."""
+        """True if a commit is necessary before the collected packets may be sent."""
         return any(changes.needs_commit for changes in self.changes.values())
 
-    def settle(self, signal: Signal) -> None:
-        """Process the next signal. A signal is an event on the connection to one broker."""
-        changes = self.changes[signal.side]
-        lane, reception = self._lanes[signal.side], self._receptions[signal.side]
-        match signal:
+    def apply(self, event: ConnectionEvent) -> None:
+        """Process the next connection event, such as a received packet."""
+        changes = self.changes[event.side]
+        lane, reception = self._lanes[event.side], self._receptions[event.side]
+        match event:
             case Arrived(_, arrival):
-                self._settle_arrival(arrival, reception, changes)
+                self._apply_arrival(arrival, reception, changes)
             case Answered(side, packet):
-                self._settle_answer(side, packet, lane, changes)
+                self._apply_answer(side, packet, lane, changes)
             case Connected(_, outlet, session):
                 lane.outlet = outlet
                 lane.exchanges.window = outlet.window
@@ -150,9 +153,9 @@ class Settlement:
             case Subscribed(_, filters):
                 changes.subscriptions = filters
             case _:
-                assert_never(signal)
+                assert_never(event)
 
-    def _settle_arrival(self, arrival: Arrival, reception: Reception, changes: SideChanges) -> None:
+    def _apply_arrival(self, arrival: Arrival, reception: Reception, changes: SideChanges) -> None:
         reception.bytes_coming -= arrival.message.bytes_count
         if arrival.message.qos == 2 and reception.is_repeat(arrival.packet_id):
             if arrival.packet_id in reception.held:
@@ -160,7 +163,7 @@ class Settlement:
         else:
             reception.add(arrival)
 
-    def _settle_answer(
+    def _apply_answer(
         self, side: Side, packet: Acknowledgement, lane: Lane, changes: SideChanges
     ) -> None:
         packet_id = packet.packet_id

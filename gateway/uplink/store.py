@@ -15,7 +15,7 @@ TABLES: Final = {Side.REMOTE: "messages_out", Side.LOCAL: "messages_in"}
 
 
 class Messages(QueueTable[Message]):
-    """Table of the messages that are queued for one side's broker."""
+    """Table of the messages that are queued for one of the two brokers."""
 
     message_type = Message
     columns = ("topic", "payload", "qos", "retain", "properties", "expires_at")
@@ -50,9 +50,9 @@ class UplinkStore(TableDatabase):
     # Packet identifiers of QoS 2 messages that a side has sent but not released
 
     def received(self, source: Side) -> set[int]:
-        """Return the stored packet identifiers of QoS 2 messages from one broker.
+        """Return the stored packet identifiers of QoS 2 messages from the broker `source`.
 
-        The broker at `source` has sent these messages, but not yet their PUBRELs.
+        Each identifier is stored until the PUBREL for its message arrives.
         """
         rows = self._connection.execute(
             "SELECT packet_id FROM received WHERE side = ?", (int(source),)
@@ -60,9 +60,9 @@ class UplinkStore(TableDatabase):
         return {packet_id for (packet_id,) in rows}
 
     def note_received(self, source: Side, packet_ids: Iterable[int]) -> None:
-        """Store the packet identifiers of received QoS 2 messages.
+        """Store the packet identifiers of QoS 2 messages from the broker `source`.
 
-        The messages themselves are stored in the same transaction.
+        The caller stores the messages themselves in the same transaction.
         """
         self._connection.executemany(
             "INSERT OR IGNORE INTO received (side, packet_id) VALUES (?, ?)",
@@ -70,10 +70,10 @@ class UplinkStore(TableDatabase):
         )
 
     def free_received(self, source: Side, packet_ids: Iterable[int] | None) -> None:
-        """Delete the packet identifiers of messages whose PUBREL has been received.
+        """Delete packet identifiers of QoS 2 messages from the broker `source`.
 
-        If the broker has lost the session, `packet_ids` is None, and all identifiers of messages
-        from `source` are deleted.
+        `packet_ids` belong to messages whose PUBREL has arrived. If it is None, all identifiers are
+        deleted, because the broker has lost the session.
         """
         if packet_ids is None:
             self._connection.execute("DELETE FROM received WHERE side = ?", (int(source),))

@@ -21,7 +21,7 @@ _SUBSCRIBE_PACKET_ID: Final = PACKET_ID_MAX + 2
 
 
 class SubscriptionSync:
-    """Changes the subscriptions of the session on one connection.
+    """Changes the subscriptions of a session over one connection.
 
     `lost` is an event that is set when the connection ends.
     """
@@ -42,13 +42,13 @@ class SubscriptionSync:
     async def apply_changes(
         self, wanted: Mapping[str, int], have: Mapping[str, int]
     ) -> dict[str, int]:
-        """Change the subscriptions from `have` to `wanted`. Return the resulting subscriptions.
+        """Change the subscriptions from `have` to `wanted`, and return the resulting subscriptions.
 
-        Unchanged filters are not subscribed to again, because an MQTT 3.1.1 broker would resend all
-        retained messages.
+        Both arguments map topic filters to their QoS. Unchanged filters are not subscribed to
+        again, because an MQTT 3.1.1 broker would resend all retained messages.
 
         Raises:
-            OSError, TimeoutError: if the connection ended or there was no valid response.
+            OSError, TimeoutError: if the connection ended, or there was no valid response.
         """
         if gone := [each for each in have if each not in wanted]:
             self._client.send_packet(
@@ -79,10 +79,10 @@ class SubscriptionSync:
             losing.cancel()
 
     def _granted(self, asked: Mapping[str, int], codes: list[int]) -> dict[str, int]:
-        """Return the filters that the broker has accepted.
+        """Return the requested topic filters that the broker has accepted, with their QoS.
 
-        `codes` has one reason code for each filter in `asked`. Rejected filters are requested again
-        on the next connection.
+        `codes` contains the broker's reason code for each filter in `asked`. Rejected filters are
+        requested again on the next connection.
         """
         granted = {}
         for (each, qos), code in zip(asked.items(), codes, strict=True):

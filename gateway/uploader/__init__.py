@@ -1,6 +1,6 @@
 """The session log: events of the journal, exported from the device in sealed segment files.
 
-This package converts the journal of the broker to sealed segments (docs/formats/session-log.md) and
+This package converts the broker's journal to sealed segments (docs/formats/session-log.md) and
 uploads them to their target. It runs in a separate process, which can crash, get no CPU time or be
 killed at any moment without losing or duplicating an event. Only the broker writes the journal.
 This package reads it, and reports its progress to the broker through the control socket.

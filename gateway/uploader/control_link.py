@@ -1,7 +1,6 @@
 """Reports the uploader's status and the exported events to the broker, once a second.
 
-While the broker is not running, this module keeps trying to connect, and the export and the upload
-continue.
+The export and the upload also continue while the broker is not running.
 
 The command `exported` allows the broker to remove events from its journal. It is sent only if the
 newest sealed segment is from the current run of the broker. Otherwise the segment's events might be
@@ -29,7 +28,7 @@ Record = dict[str, object]
 
 
 class ControlLink:
-    """Sends reports to the broker while the broker is reachable."""
+    """The connection to the broker, over which the uploader sends reports."""
 
     def __init__(
         self, socket: Path, *, status: Callable[[], Record], on_broker: Callable[[], None]
@@ -49,9 +48,9 @@ class ControlLink:
         self._changed.set()
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Connect to the broker and send reports until `stop` is set.
+        """Send reports until `stop` is set, and then a final report.
 
-        Then send one final report.
+        If the connection fails, it is opened again.
         """
         while not stop.is_set():
             try:

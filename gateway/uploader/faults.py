@@ -1,6 +1,6 @@
-"""Current failures of the uploader's operations, for the status report and the log.
+"""Current failures of the uploader, for the status report and the log.
 
-One log line is written when an operation begins to fail, and one when it works again.
+One log line is written when an operation begins to fail, and another when it works again.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ logger = logging.getLogger(__name__)
 
 
 class Fault:
-    """The failure state of one operation, with the current error message for the status report."""
+    """The state of one operation, with the current error message if the operation fails."""
 
     def __init__(self, what: str) -> None:
         self._what = what
@@ -25,9 +25,9 @@ class Fault:
         self.since_ms: int | None = None
 
     def begin(self, sentence: str, kind: str) -> None:
-        """Set the error message, and log it if the failure is new.
+        """Set the operation's error message, and log it if the failure is new.
 
-        `kind` names the cause. A new message with the same cause is not logged.
+        `kind` names the cause. Another message with the same cause is not logged.
         """
         if self.since_ms is None:
             self.since_ms = time.time_ns() // 1_000_000
@@ -36,24 +36,24 @@ class Fault:
         self.sentence, self._kind = sentence, kind
 
     def show(self, sentence: str) -> None:
-        """Set the error message without logging it, because the caller has logged it."""
+        """Set the operation's error message without logging it. The caller has logged it."""
         if self.since_ms is None:
             self.since_ms = time.time_ns() // 1_000_000
         self.sentence = sentence
 
     def end(self) -> None:
-        """Clear the error message, and log that the operation works again."""
+        """Clear the operation's error message, and log that the operation works again."""
         if self.sentence is not None:
             logger.info("%s works again", self._what)
         self.sentence = self.since_ms = None
 
     def begin_with(self, problem: OSError) -> None:
-        """Set the error message from an exception."""
+        """Set the operation's error message from the exception `problem`."""
         self.begin(sentence_of(problem), kind_of(problem))
 
 
 def sentence_of(problem: Exception) -> str:
-    """Return a sentence about a failure, with the fix if one is known."""
+    """Return a sentence that describes a failure and, if possible, how to fix it."""
     if descriptors.ran_out(problem):
         return f"{line_of(problem)}: raise the limit of open files (LimitNOFILE of the service)"
     if is_full(problem):

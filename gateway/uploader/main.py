@@ -22,14 +22,14 @@ logger = logging.getLogger(__name__)
 
 
 class LogInUse(RuntimeError):
-    """Error raised if another process exports from this data directory.
+    """Error raised if another process already exports from this data directory.
 
-    The error message contains the id of that process.
+    The message contains the other process's id.
     """
 
 
 def _nothing() -> None:
-    """Do nothing. This is the default for callbacks."""
+    """Do nothing. This is the default callback of `serve`."""
 
 
 async def serve(
@@ -39,12 +39,13 @@ async def serve(
     ready: Callable[[], None] = _nothing,
     alive: Callable[[], None] = _nothing,
 ) -> None:
-    """Export and upload until `stop` is set. Then seal, upload and report the last events.
+    """Export and upload the session log. When `stop` is set, finish with the last events.
 
-    `journal` reads batches of events from the journal. It is called in the thread of `serve`, and
-    can raise `OSError`. `ready` is called when this process has locked the log. `alive` is called
-    after each step of the exporter, including failed steps, which are retried. Raises `LogInUse` if
-    another process has locked the log, and `OSError` if the data directory cannot be used.
+    `journal` is a function that reads events from the journal. It is called in the thread of
+    `serve`, and can raise `OSError`. `ready` is called when this process has locked the log.
+    `alive` is called before each step of the exporter, even if steps fail and are retried. Raises
+    `LogInUse` if another process has locked the log, and `OSError` if the data directory cannot be
+    used.
     """
     make_folder(settings.data_dir)
     make_folder(settings.log_dir)
@@ -56,9 +57,10 @@ async def serve(
 
 
 class _SessionLog:
-    """Runs the exporter, the uploader and the control link.
+    """The exporter, the uploader and the control link, which run concurrently.
 
-    They stop in this order, so that the last events are still sealed, uploaded and reported.
+    They stop one after another in this order, so that the last events are sealed, uploaded and
+    reported.
     """
 
     def __init__(
@@ -113,7 +115,7 @@ class _SessionLog:
 
 @contextmanager
 def _only_one(log_dir: Path) -> Iterator[None]:
-    """Lock the log folder until the `with` block ends, so that no second process exports to it.
+    """Context manager that locks the log folder, so that no second process exports to it.
 
     Raises LogInUse if another process holds the lock.
     """

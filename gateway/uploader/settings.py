@@ -121,7 +121,7 @@ XML."""
 
 
 class SettingsError(ValueError):
-    """Error raised if a setting is out of range. The message states its name and allowed values."""
+    """Error raised if a setting is out of range. The message names the setting and its limits."""
 
 
 @dataclass(frozen=True, slots=True)

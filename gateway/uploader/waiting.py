@@ -7,7 +7,7 @@ import random
 
 
 async def happened_within(event: asyncio.Event, seconds: float) -> bool:
-    """Wait for an event. Return False if it does not happen within ``seconds``."""
+    """Wait for an event. Return True, or False if ``seconds`` have passed without the event."""
     try:
         async with asyncio.timeout(seconds):
             await event.wait()
@@ -17,7 +17,7 @@ async def happened_within(event: asyncio.Event, seconds: float) -> bool:
 
 
 async def either_within(one: asyncio.Event, other: asyncio.Event, seconds: float) -> None:
-    """Wait until one of two events happens, for at most ``seconds``."""
+    """Wait until at least one of two events is set, or until ``seconds`` have passed."""
     waits = [asyncio.create_task(event.wait()) for event in (one, other)]
     try:
         await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
@@ -27,9 +27,9 @@ async def either_within(one: asyncio.Event, other: asyncio.Event, seconds: float
 
 
 class Backoff:
-    """Waiting times that double from a minimum to a maximum.
+    """Delays between retries, which double from a minimum to a maximum.
 
-    The times are randomised, so that a fleet of gateways does not retry at the same time.
+    They are randomised, so that a fleet of gateways does not retry at the same time.
     """
 
     def __init__(self, limits_seconds: tuple[float, float]) -> None:

@@ -68,24 +68,24 @@ class Bench:
             outlet.packet_of(each, self.committer.now, again=True)
             for each in lane.exchanges.take_unsent()
         ]
-        self.committer.signal(Connected(side, outlet, f"session-{side.name}"))
+        self.committer.add_event(Connected(side, outlet, f"session-{side.name}"))
         return [shown(each) for each in Decoder(PACKET_BYTES_MAX, 5).feed(b"".join(again))]
 
     def disconnect(self, side: Side) -> None:
-        self.committer.signal(Disconnected(side))
+        self.committer.add_event(Disconnected(side))
 
     def lose_session(self, side: Side) -> None:
-        self.committer.signal(SessionLost(side))
+        self.committer.add_event(SessionLost(side))
 
     def arrive(self, side: Side, packet_id: int, payload: str = "x", qos: int = 2) -> None:
-        self.committer.signal(Arrived(side, Arrival(message(payload, qos), packet_id)))
+        self.committer.add_event(Arrived(side, Arrival(message(payload, qos), packet_id)))
 
     def answer(self, side: Side, packet: Acknowledgement) -> None:
-        self.committer.signal(Answered(side, packet))
+        self.committer.add_event(Answered(side, packet))
 
     async def sent(self, side: Side) -> list[str]:
         """Return what was sent since the last call, after everything before is committed."""
-        await self.committer.settle()
+        await self.committer.wait_until_durable()
         taken, self._sent[side] = self._sent[side], []
         return [shown(each) for each in taken]
 

@@ -36,7 +36,7 @@ async def broker() -> AsyncIterator[SilentBroker]:
 
 def forward(running: Linked, *payloads: str) -> None:
     for number, payload in enumerate(payloads, 1):
-        running.committer.signal(Arrived(Side.LOCAL, Arrival(message(payload), number)))
+        running.committer.add_event(Arrived(Side.LOCAL, Arrival(message(payload), number)))
 
 
 async def test_gmqtt_replays_from_the_store_with_dup_and_pubrel_first(

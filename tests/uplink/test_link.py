@@ -98,7 +98,7 @@ async def test_a_session_that_the_broker_lost_is_given_up_and_discarded(
     broker: SilentBroker, connected: Linked
 ) -> None:
     lost = connected.committer.sessions[Side.REMOTE]
-    connected.committer.signal(Arrived(Side.LOCAL, Arrival(message("a"), 1)))
+    connected.committer.add_event(Arrived(Side.LOCAL, Arrival(message("a"), 1)))
     assert isinstance(await connected.packet(), Publish)
     broker.cut()
     assert (await broker.next_connect()).client_id == lost
@@ -191,7 +191,7 @@ async def test_a_wrong_password_names_the_keys(
 async def test_a_broker_that_floods_us_is_left(
     tmp_path: Path, broker: SilentBroker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(committer, "SIGNALS_MAX", 100)
+    monkeypatch.setattr(committer, "UNCOMMITTED_EVENTS_MAX", 100)
     async with linked(tmp_path, broker, monkeypatch) as running:
         await running.until_connected()
         broker.session_present = True

@@ -31,33 +31,33 @@ def settlement(tmp_path: Path) -> Settlement:
 
 
 def test_answers_to_what_is_not_known_are_given_and_need_no_commit(settlement: Settlement) -> None:
-    settlement.settle(Answered(LOCAL, Pubrel(99)))
-    settlement.settle(Answered(REMOTE, Pubrec(98)))
-    settlement.settle(Answered(REMOTE, Pubcomp(97)))
-    settlement.settle(Arrived(LOCAL, Arrival(message(), 7)))
+    settlement.apply(Answered(LOCAL, Pubrel(99)))
+    settlement.apply(Answered(REMOTE, Pubrec(98)))
+    settlement.apply(Answered(REMOTE, Pubcomp(97)))
+    settlement.apply(Arrived(LOCAL, Arrival(message(), 7)))
     assert settlement.changes[LOCAL].answers == [pubcomp(99), pubrec(7)]
     assert settlement.changes[REMOTE].answers == [pubrel(98)]
     assert not settlement.needs_commit
 
 
 def test_a_pubrel_of_a_held_message_needs_a_commit(settlement: Settlement) -> None:
-    settlement.settle(Answered(LOCAL, Pubrel(7)))
+    settlement.apply(Answered(LOCAL, Pubrel(7)))
     assert settlement.changes[LOCAL].freed == {7}
     assert settlement.needs_commit
 
 
 def test_a_connection_that_ended_is_not_answered_any_more(settlement: Settlement) -> None:
-    settlement.settle(Answered(LOCAL, Pubrel(7)))
-    settlement.settle(Arrived(LOCAL, Arrival(message(), 8)))
-    settlement.settle(Disconnected(LOCAL))
+    settlement.apply(Answered(LOCAL, Pubrel(7)))
+    settlement.apply(Arrived(LOCAL, Arrival(message(), 8)))
+    settlement.apply(Disconnected(LOCAL))
     assert settlement.changes[LOCAL].answers == []
     assert settlement.changes[LOCAL].freed == {7}, "it came all the same"
-    settlement.settle(Arrived(LOCAL, Arrival(message(), 8)))
+    settlement.apply(Arrived(LOCAL, Arrival(message(), 8)))
     assert settlement.changes[LOCAL].answers == [], "what was not stored is new"
 
 
 def test_subscriptions_are_written_down(settlement: Settlement) -> None:
-    settlement.settle(Subscribed(REMOTE, "{}"))
+    settlement.apply(Subscribed(REMOTE, "{}"))
     assert settlement.changes[REMOTE].subscriptions == "{}"
     assert settlement.needs_commit
 
@@ -68,10 +68,10 @@ def test_what_is_refused_for_an_unclear_reason_is_tried_so_often(tmp_path: Path)
     lane = lanes[REMOTE]
     lane.exchanges.window = 1
     attempts = 0
-    while not lane.gone:
+    while not lane.to_remove:
         settlement = Settlement(lanes, {side: Reception(set()) for side in Side})
         exchange = lane.exchanges.start(1, message())
-        settlement.settle(Answered(REMOTE, Pubrec(exchange.packet_id, 0x83)))
+        settlement.apply(Answered(REMOTE, Pubrec(exchange.packet_id, 0x83)))
         attempts += 1
         assert bool(settlement.paused) is (attempts < UNCLEAR_REFUSALS_MAX)
     assert (attempts, lane.counters["refused"]) == (UNCLEAR_REFUSALS_MAX, 1)

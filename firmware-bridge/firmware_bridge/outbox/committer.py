@@ -16,7 +16,7 @@ from firmware_bridge.outbox.delivery_times import DeliveryTimes
 from firmware_bridge.outbox.reading_dropper import Dropped, ReadingDropper
 from firmware_bridge.outbox.recovery import NAMES
 from firmware_bridge.outbox.session import Session
-from firmware_bridge.outbox.settlement import Settlement, Signal
+from firmware_bridge.outbox.settlement import ConnectionEvent, Settlement
 from firmware_bridge.outbox.store import OutboxStore
 from gateway.process.durable_queue.broker_queue import BrokerQueue
 from gateway.process.durable_queue.committer import QueueCommitter
@@ -26,7 +26,7 @@ from gateway.process.mqtt_client.exchanges import Exchanges
 logger = logging.getLogger(__name__)
 
 
-class Committer(QueueCommitter[Signal]):
+class Committer(QueueCommitter[ConnectionEvent]):
     """The committer of the outbox. While it runs, no other code writes to the outbox's database."""
 
     def __init__(
@@ -73,9 +73,9 @@ class Committer(QueueCommitter[Signal]):
         self._update_room()
         self.wake()
 
-    def signal(self, signal: Signal) -> None:
+    def add_event(self, event: ConnectionEvent) -> None:
         """Queue an event from the MQTT client, such as a PUBREC, for the next commit."""
-        super().signal(signal)
+        super().add_event(event)
         if self.queue.waiting:
             self.hurry()  # a completed exchange makes room in the window
 
@@ -115,15 +115,15 @@ class Committer(QueueCommitter[Signal]):
         self._update_empty()
         return True
 
-    def _settle(self, signals: Sequence[Signal]) -> None:
+    def _process(self, events: Sequence[ConnectionEvent]) -> None:
         settlement = Settlement(self.queue.exchanges, self._settlement.send)
-        for signal in signals:
-            settlement.settle(signal)
+        for event in events:
+            settlement.apply(event)
         settlement.session = self.session.take_unwritten()
         self._settlement = settlement
         # Without a connection, no exchange starts.
         self.queue.exchanges.window = self._window if settlement.send is not None else 0
-        self.queue.settle(settlement)
+        self.queue.apply(settlement)
         self.delivery_times.completed(settlement.completed)
         if settlement.returned:
             # The broker has lost our exchanges, but their readings must still be delivered.
@@ -145,7 +145,7 @@ class Committer(QueueCommitter[Signal]):
                 self._store.save_kinds(each.kinds)
         queue, waiting = self.queue, self.queue.waiting + count_of(self._batches)
         queue.start(min(queue.exchanges.free, waiting))
-        bytes_after = queue.bytes_held + bytes_of(self._batches) - queue.gone_bytes
+        bytes_after = queue.bytes_held + bytes_of(self._batches) - queue.bytes_to_remove
         self._dropped = self.reading_dropper.drop(bytes_after, queue.last_started)
 
     def _committed(self) -> bool:

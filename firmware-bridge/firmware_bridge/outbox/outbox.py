@@ -188,11 +188,11 @@ class Outbox:
 
     def receive_pubrec(self, packet_id: int) -> None:
         """Process a PUBREC. The PUBREL is sent when the receipt of the PUBREC is durable."""
-        self._committer.signal(Pubrec(packet_id))
+        self._committer.add_event(Pubrec(packet_id))
 
     def receive_pubcomp(self, packet_id: int) -> None:
         """Process a PUBCOMP. The next commit removes the reading from the outbox."""
-        self._committer.signal(Pubcomp(packet_id))
+        self._committer.add_event(Pubcomp(packet_id))
 
     def receive_connected(self, send: Send, session: str, *, session_present: bool) -> None:
         """From now on, send packets with `send`. Unacknowledged packets are sent again first.
@@ -203,11 +203,11 @@ class Outbox:
         """
         self._session.begin(session)
         self._committer.hurry()
-        self._committer.signal(Connected(send, session_present))
+        self._committer.add_event(Connected(send, session_present))
 
     def receive_disconnected(self, send: Send) -> None:
         """Stop sending packets with `send`, because its connection has ended."""
-        self._committer.signal(Disconnected(send))
+        self._committer.add_event(Disconnected(send))
 
     async def lose_session(self) -> None:
         """Abandon the session and all its exchanges, and wait until the change is durable.
@@ -216,9 +216,9 @@ class Outbox:
         """
         self._session.give_up()
         self._committer.hurry()
-        self._committer.signal(SessionLost())
+        self._committer.add_event(SessionLost())
         # This does not wait for new readings, which may wait for room on the disk.
-        await self._committer.settle()
+        await self._committer.wait_until_durable()
 
     def choose_session(self, client_id: str, machine: str) -> None:
         """Continue the session of the previous run, or begin a new session.

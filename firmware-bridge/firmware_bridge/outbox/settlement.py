@@ -56,7 +56,7 @@ class Disconnected:
     send: Send
 
 
-Signal = Pubrec | Pubcomp | Connected | SessionLost | Disconnected
+ConnectionEvent = Pubrec | Pubcomp | Connected | SessionLost | Disconnected
 
 
 class Settlement(ExchangeSettlement[Publication]):
@@ -70,9 +70,9 @@ class Settlement(ExchangeSettlement[Publication]):
         self.send = send
         self._replay = False
 
-    def settle(self, signal: Signal) -> None:
+    def apply(self, event: ConnectionEvent) -> None:
         """Process the next event from the MQTT client, such as a PUBREC."""
-        match signal:
+        match event:
             case Pubrec(packet_id):
                 self.receive_pubrec(packet_id, pubrel(packet_id))
             case Pubcomp(packet_id):
@@ -90,7 +90,7 @@ class Settlement(ExchangeSettlement[Publication]):
                 if self.send == send:
                     self.send = None
             case _:
-                assert_never(signal)
+                assert_never(event)
 
     def send_durable(self, started: list[Exchange[Publication]]) -> None:
         """If there is a connection, send the packets that were waiting for the commit.

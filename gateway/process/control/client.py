@@ -1,8 +1,8 @@
 """A client for the broker's control sockets. It sends one request at a time over one connection.
 
-If a request fails, an exception is raised within a time limit. OSError (including TimeoutError) and
-EOFError mean that no broker responded. `messages.UnusableAnswer` means that the response was
-invalid. `messages.Refused` means that the broker refused the request.
+OSError and EOFError mean that the broker did not respond. For example, TimeoutError (an OSError) is
+raised if there is no response within a time limit. UnusableAnswer means that the response was
+invalid, and Refused means that the broker refused the request.
 """
 
 import asyncio
@@ -22,7 +22,8 @@ from gateway.process.control.messages import (
 class ControlClient:
     """A control socket client that keeps one connection open, and reconnects after a failure.
 
-    A refused request does not count as a failure. All calls must come from the same event loop.
+    A request that the broker refuses is not a failure. The methods must always be called in the
+    same event loop.
     """
 
     def __init__(self, path: Path, answer_seconds_max: float) -> None:
@@ -32,14 +33,18 @@ class ControlClient:
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def request(self, request: Request) -> dict[str, Any]:
-        """Send a request over the open connection or a new one, and return its result."""
+        """Send a request and return its result.
+
+        The request is sent over the open connection. If there is none, a new connection is opened.
+        A failed request is never repeated.
+        """
         return await self._request(line_of(request), may_repeat=False)
 
     async def read(self, request: Request) -> dict[str, Any]:
         """Send a read-only request and return its result.
 
-        If the open connection was lost, for example because the broker was restarted, the request
-        is retried over a new connection.
+        If the open connection turns out to be lost, for example because the broker was restarted,
+        the request is repeated over a new connection.
         """
         return await self._request(line_of(request), may_repeat=True)
 
@@ -93,7 +98,8 @@ async def _answer_to(
 def ask(path: Path, answer_seconds_max: float, request: Request) -> dict[str, Any]:
     """Send one request to the control socket at `path`, and return its result.
 
-    The function opens a new connection for the request, and does not need an event loop.
+    The request uses its own connection and needs no event loop. `answer_seconds_max` is the timeout
+    for sending and receiving.
 
     Raises OSError if no broker responds, UnusableAnswer if the response is invalid, Refused if the
     broker refuses the request, and ValueError if the request is too long.

@@ -1,4 +1,4 @@
-"""Topics for Home Assistant's MQTT discovery. The bridge uses them, and the web page shows them."""
+"""Topics for MQTT discovery in Home Assistant, shared by the bridge and the web page."""
 
 import hashlib
 import re
@@ -11,12 +11,12 @@ _NOT_ALLOWED = re.compile(r"[^A-Za-z0-9_-]")
 
 
 def topic_for(prefix: str, gateway: str, device: str) -> str:
-    """Return the topic for the description of a device. It is unique for each gateway and device.
+    """Return the topic to which a device's description is published for Home Assistant.
 
-    The topic contains the names of the gateway and the device, separated by "-". Home Assistant
-    allows only letters, digits, "_" and "-" in this part of the topic. Other characters are
-    replaced with "_". If a name contains "-" or such a character, a digest is appended to keep the
-    topic unique.
+    The third level of the topic contains the names of the gateway and the device, separated by "-".
+    Home Assistant allows only letters, digits, "_" and "-" in this level, so other characters are
+    replaced with "_". Different devices must not get the same topic. Therefore a digest is appended
+    if a name contains "-" or a replaced character.
     """
     object_id = f"{gateway}-{device}"
     if not (_PLAIN.fullmatch(gateway) and _PLAIN.fullmatch(device)):

@@ -20,7 +20,7 @@ class UnusableAnswer(Exception):
 class Refused(Exception):
     """Error raised if the broker refused a request.
 
-    `code` is for programs, and `message` is a human-readable text.
+    `code` is the error code for programs, and `message` is a text for people.
     """
 
     def __init__(self, code: str, message: str) -> None:

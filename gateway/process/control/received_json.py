@@ -1,8 +1,8 @@
-"""A tolerant JSON parser for sensor data. One unusual value does not invalidate the whole line.
+"""A tolerant JSON parser for lines of sensor data.
 
 Sensors can send a string with a lone surrogate, NaN, or a number with thousands of digits. The
-parser converts these values. A data model can then reject a single value instead of the whole line,
-and a web page can show the value.
+parser accepts or converts such values. A data model can then reject the single value instead of the
+whole line, and a web page can show the value.
 """
 
 import json
@@ -17,7 +17,7 @@ _HALF_PAIR: Final = re.compile("[\ud800-\udfff]")
 
 
 def value_of_json(line: bytes) -> object:
-    """Parse a line of JSON. A lone surrogate becomes U+FFFD.
+    """Parse a line of JSON. Lone surrogates in strings are replaced with U+FFFD.
 
     Raises ValueError if the line is not JSON, and RecursionError if the JSON is nested too deeply.
     """
@@ -31,7 +31,7 @@ def _integer_of(digits: str) -> int | float:
 
 
 def _with_whole_characters(value: object) -> object:
-    """Replace lone surrogates in the strings of a JSON value in place, and return the value.
+    """Replace lone surrogates in all strings of a JSON value in place, and return the value.
 
     The function does not use recursion, because a value can be nested deeply.
     """

@@ -1,4 +1,4 @@
-"""The directory of the configuration file that is being read, for relative paths in the file."""
+"""The current configuration file's directory. Relative paths in the file start there."""
 
 import contextlib
 from collections.abc import Iterator
@@ -14,10 +14,10 @@ CONFIGURATION_DIRECTORY: Final[ContextVar[Path | None]] = ContextVar(
 
 @contextlib.contextmanager
 def files_next_to(configuration: Path | None) -> Iterator[None]:
-    """Resolve relative paths from the configuration file's folder while the context is active.
+    """Context manager that sets the directory from which relative paths are resolved.
 
-    The folder is stored in `CONFIGURATION_DIRECTORY`. `configuration` is the path of the file, or
-    None if there is no file.
+    While the context is active, `CONFIGURATION_DIRECTORY` contains the directory of the file
+    `configuration`. Both are None if there is no configuration file.
     """
     directory = None if configuration is None else configuration.absolute().parent
     token = CONFIGURATION_DIRECTORY.set(directory)

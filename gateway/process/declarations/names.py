@@ -1,8 +1,8 @@
 """Allowed names for devices and quantities. A name becomes a topic level and part of a SenML name.
 
-RFC 8428 section 4.5.1 allows letters, digits and `- : . / _`, starting with a letter or digit. `/`
-is excluded because it separates topic levels. Only a protocol with several measurements per frame
-(NMEA 0183) inserts `/`, between the name of the frame and the name of the measurement.
+RFC 8428 section 4.5.1 allows letters, digits and `- : . / _`, starting with a letter or digit.
+Names must not contain `/`, because it separates topic levels. There is one exception: a protocol
+with several measurements per frame (NMEA 0183) uses `/` between the names of frame and measurement.
 """
 
 from typing import Annotated

@@ -12,7 +12,7 @@ from gateway.process.declarations.serial_line import Line
 class ProtocolSettings(Section):
     """Base class for the settings of one serial protocol.
 
-    The settings are keys in the table `[[serial]]` of each port that uses the protocol.
+    The settings are keys in the `[[serial]]` table of each port that uses the protocol.
     """
 
     device_prefix: ClassVar[str | None] = None
@@ -50,34 +50,34 @@ class ProtocolSettings(Section):
 
     @property
     def units(self) -> tuple[str | None, ...]:
-        """The units in the protocol's settings, or None for each quantity without a unit."""
+        """All units in the settings, with None for each quantity that has no unit."""
         return ()
 
     @property
     def device_names(self) -> tuple[str, ...]:
-        """The names of the devices in the settings. If it is empty, the port's name is used."""
+        """The device names in the settings. If there are none, the port's name is used instead."""
         return ()
 
     def with_secrets(self, first_line_of: Callable[[str, str], str]) -> Self:
-        """Return a copy of the settings with secrets read from the files that the settings name.
+        """Load secrets from the files that the settings name. Return a copy with the secrets.
 
-        `first_line_of(path, key)` returns the first line of a file. `key` is the name of the
-        configuration key, for error messages. Raises ValueError if a file does not contain a valid
-        secret.
+        The function `first_line_of(path, key)` returns the first line of a file. Its argument `key`
+        is the configuration key, for error messages. Raises ValueError if a file does not contain a
+        valid secret.
         """
         return self
 
     def check_scheme(self, scheme: str | None) -> None:
-        """Check that the settings are allowed with the URL scheme of the port's address.
+        """Check that the settings are allowed for a port whose address has the URL scheme `scheme`.
 
-        `scheme` is None if the port is a device file. If a setting is not allowed, this method
-        raises the error from `quantities.refusal`.
+        `scheme` is None if the port is a device file. Raises the error from `quantities.refusal` if
+        a setting is not allowed.
         """
 
     def value_names(self, device: str) -> frozenset[str] | None:
-        """Return the names of the values that are configured for a device.
+        """Return the names that the configuration gives to the values of `device`.
 
-        Return None if the names are not configured but come from the device's own messages.
+        Return None if the device's own messages contain the names.
         """
         return None
 

@@ -1,9 +1,9 @@
-"""Annotations for values in the configuration, such as `"30s"`, `"64MiB"`, numbers and strings.
+"""Annotations for configuration values, such as `"30s"`, `"64MiB"`, numbers and strings.
 
-Each class annotates fields of a section (a table of the file). An annotation parses a value from
-the file, and can format a value in the form used in the file. The error for an invalid value
-describes the allowed values. A duration or size without a unit is rejected, because it would be
-unclear whether 30 means seconds.
+Each class annotates fields of a section (a table of the configuration file). An annotation parses
+the value in the file, and can convert it back to text. If a value is invalid, the error describes
+the allowed values. A duration or size without a unit is rejected, because it would be unclear
+whether 30 means seconds.
 
 pydantic is imported only when a value is validated. A service that does not validate values
 therefore needs less memory (docs/decisions/0075-*.md).
@@ -36,7 +36,7 @@ _QUANTITY = re.compile(rf"({_NUMBER}) ?([A-Za-z]{{1,3}})", re.ASCII)
 
 
 def refusal(allowed: str) -> "PydanticCustomError":
-    """Return the error for an invalid value. `allowed` describes the allowed values."""
+    """Return the exception for an invalid value. `allowed` describes the allowed values."""
     from pydantic_core import PydanticCustomError  # noqa: PLC0415
 
     return PydanticCustomError("not_allowed", "{allowed}", {"allowed": allowed})
@@ -60,7 +60,10 @@ def size_text(size_bytes: int) -> str:
 
 
 class Quantity:
-    """Base class of the annotations. pydantic calls `value_of` to parse a value in the file."""
+    """Base class of annotations for configuration values, such as `Duration` and `Size`.
+
+    pydantic calls `value_of` to parse the value in the configuration file.
+    """
 
     def value_of(self, written: object) -> object:
         raise NotImplementedError
@@ -69,10 +72,10 @@ class Quantity:
         return str(value)
 
     def schema(self) -> dict[str, Any]:
-        """Return a JSON Schema for the value in the file, as precise as JSON Schema allows.
+        """Return a JSON Schema for the value as written in the configuration file.
 
-        The schema accepts every value that `value_of` accepts. Its `description` describes the
-        allowed values.
+        The schema is as strict as JSON Schema allows, but accepts every value that `value_of`
+        accepts. Its `description` describes the allowed values.
         """
         raise NotImplementedError
 
@@ -122,7 +125,7 @@ class Duration(Quantity):
 
 
 def is_never(quantity: Quantity) -> bool:
-    """Return True if the quantity is a duration for which `"never"` is an allowed value."""
+    """Return True if the annotation `quantity` is a duration that allows the value `"never"`."""
     return isinstance(quantity, Duration) and quantity.never
 
 
@@ -180,7 +183,7 @@ class Whole(Quantity):
 
 @dataclass(frozen=True, slots=True)
 class Number(Quantity):
-    """Annotation for an integer or float with an absolute value of at most `magnitude_max`.
+    """Annotation for an integer or float whose absolute value is at most `magnitude_max`.
 
     `minimum` is an additional lower limit, or None if there is none.
     """
@@ -210,7 +213,7 @@ class Number(Quantity):
 
 @dataclass(frozen=True, slots=True)
 class Text(Quantity):
-    """Annotation for a string that matches the whole `pattern`.
+    """Annotation for a string that must completely match the regular expression `pattern`.
 
     `description` explains the pattern in words.
     """

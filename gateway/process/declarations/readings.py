@@ -1,4 +1,4 @@
-"""The table `[serial.readings]`, which sets how a serial port's readings are published.
+"""The configuration table `[serial.readings]`: how a serial port's readings are published.
 
 `gateway.configuration` creates the objects from the file, and the bridge uses them.
 """
@@ -87,7 +87,7 @@ class Readings(Section):
     quantities: Annotated[tuple[QuantityRule, ...], Items()] = ()
 
     def check(self) -> None:
-        """Check the topic, the template, the tags and the rules.
+        """Check the table's topic, template, tags and rules.
 
         For example, the topic must contain `{device}` and `{quantity}`. Raises the error from
         `quantities.refusal` if the check fails.
@@ -124,7 +124,7 @@ class Readings(Section):
 
     @property
     def rules(self) -> Mapping[str, QuantityRule]:
-        """The rules for the port's quantities, by name of the quantity."""
+        """A mapping from the names of quantities to their rules."""
         return {rule.name: rule for rule in self.quantities}
 
 
@@ -135,10 +135,10 @@ def _refuse_unknown(key: str, found: list[str], known: tuple[str, ...]) -> None:
 
 
 def _texts_in(value: object, depth: int) -> list[str]:
-    """Return all strings in a template. Numbers and Booleans are converted to strings.
+    """Return all strings in a JSON template, and its numbers and Booleans as strings.
 
-    Raises the error from `refusal` if a value is not allowed, or if the template has more than
-    `depth` levels.
+    Raises the error from `refusal` if the template contains a value of another type, or if its
+    lists and tables are nested in more than `depth` levels.
     """
     if depth == 0:
         raise refusal("a template with at most 3 tables within each other")

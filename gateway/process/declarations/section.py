@@ -1,4 +1,4 @@
-"""The base class for tables of the configuration file, which are declared as dataclasses.
+"""The base class for tables of the configuration file. Each table is declared as a dataclass.
 
 Keys and attributes have the same names. Durations are in seconds (float, None for `"never"`), sizes
 are in bytes (int), and paths are `Path` objects.
@@ -26,21 +26,24 @@ class Section:
 
     @classmethod
     def completed(cls, written: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return `written`, the table in the file, completed for validation.
+        """Prepare the table in the file, `written`, for validation, and return it.
 
         A subclass can add keys, or move keys to a subtable.
         """
         return written
 
     def check(self) -> None:
-        """Check that the section's values do not conflict with each other.
+        """Check that the section's values do not contradict each other.
 
-        Raises the error from `quantities.refusal` if two values conflict.
+        Raises the error from `quantities.refusal` if they do.
         """
 
 
 def fields_of(section: type[Section]) -> tuple[Field[Any], ...]:
-    """Return a section's dataclass fields that are keys in the configuration file, in order."""
+    """Return a section's dataclass fields that are keys in the configuration file.
+
+    The fields are in the order in which they are declared.
+    """
     return tuple(each for each in fields(section) if each.metadata.get("is_key", True))
 
 

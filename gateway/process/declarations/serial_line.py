@@ -20,7 +20,7 @@ _LINE = re.compile(r"([1-9][0-9]{1,6}) ([78])([NEO])([12])", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Rs485:
-    """Settings for a driver that switches the direction of an RS-485 line with RTS."""
+    """Settings for an RS-485 driver whose direction is switched with the signal RTS."""
 
     rts: RtsLevel = "high"
     """The level of RTS while sending. While receiving, RTS has the opposite level."""
@@ -30,7 +30,7 @@ class Rs485:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line's baud rate, data bits (7 or 8), parity (none, even, odd) and stop bits (1 or 2)."""
+    """A serial line's baud rate, data bits (7 or 8), parity (N, E or O) and stop bits (1 or 2)."""
 
     baud_rate: int = BAUD_RATE_DEFAULT
     data_bits: int = 8
@@ -43,7 +43,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class LineText(Quantity):
-    """Annotation for line settings that are written as text, such as `"9600 7E1"`."""
+    """Annotation for the settings of a serial line in text form, such as `"9600 7E1"`."""
 
     @property
     def allowed(self) -> str:

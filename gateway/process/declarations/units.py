@@ -44,7 +44,10 @@ conversion."""
 
 
 def unit_meant_by(unit: str) -> str | None:
-    """Return the registered unit that a device's spelling means, or None if it is unknown."""
+    """Convert a device's spelling of a unit to the registered unit. Return None if it is unknown.
+
+    For example, "celsius" becomes "Cel".
+    """
     meant = _MEANT.get(unit.lower())
     if meant is not None:
         return meant

@@ -1,4 +1,4 @@
-"""A queue on disk for a program that is an MQTT client: the bridge or the uplink.
+"""A queue on disk for an MQTT client of the gateway. It is used by the bridge and the uplink.
 
 Both programs store messages, publish them at QoS 1 or 2, and remove each message when its exchange
 of packets is complete. Messages that arrive during a commit are stored together by the next commit,

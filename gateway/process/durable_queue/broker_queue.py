@@ -10,10 +10,11 @@ from gateway.process.mqtt_client.exchanges import Exchange, Exchanges
 
 
 class BrokerQueue(Generic[Queued]):
-    """The in-memory state of one message queue.
+    """A broker's message queue: its state in memory, and the table in which it is stored.
 
-    `waiting` is the number of messages whose delivery has not started yet. `bytes_held` is the
-    total size of all messages in the queue. `counters` count events since the process started.
+    The attribute `waiting` is the number of messages whose delivery has not started. `bytes_held`
+    is the total size of all messages in the queue. `counters` contains statistics since the process
+    started, such as the number of forwarded messages.
     """
 
     def __init__(
@@ -32,50 +33,53 @@ class BrokerQueue(Generic[Queued]):
         """Effects of the broker's responses, which the next commit makes durable."""
         self.started: list[Exchange[Queued]] = []
         """Exchanges that the next commit starts."""
-        self.gone: list[Exchange[Queued]] = []
+        self.to_remove: list[Exchange[Queued]] = []
         """Completed exchanges. The next commit removes their rows."""
         self.counters: Counter[str] = Counter()
 
     @property
-    def gone_bytes(self) -> int:
-        """Total size in bytes of the messages in `gone`, which are not yet removed from disk."""
-        return sum(each.message.bytes_count for each in self.gone)
+    def bytes_to_remove(self) -> int:
+        """Total size of the delivered messages that the next commit removes from disk, in bytes."""
+        return sum(each.message.bytes_count for each in self.to_remove)
 
     @property
     def can_start(self) -> bool:
-        """True if messages are waiting, and the limit on exchanges in flight allows another one."""
+        """True if a message is waiting, and there are fewer exchanges in flight than allowed."""
         return bool(self.waiting and self.exchanges.free)
 
-    def settle(self, settlement: ExchangeSettlement[Queued]) -> None:
-        """Apply the effects of the broker's responses to the queue.
+    def apply(self, settlement: ExchangeSettlement[Queued]) -> None:
+        """Update the queue in memory after responses from the broker.
 
-        The next commit makes the effects durable.
+        `settlement` contains the effects of these responses. The next commit stores them on disk.
         """
         self.settlement, self.started = settlement, []
-        self.gone += settlement.completed
+        self.to_remove += settlement.completed
         self.counters["forwarded"] += len(settlement.completed)
         self.counters["unexpected_answers"] += settlement.unexpected_answers
         if settlement.returned:
             self.put_back(settlement.returned)
 
     def put_back(self, returned: Sequence[Exchange[Queued]]) -> None:
-        """Put the messages of unfinished exchanges back into the queue."""
+        """Count the messages of unfinished exchanges as waiting again."""
         self.waiting += len(returned)
         self.counters["republished"] += len(returned)
         self.last_started = min(self.last_started, *(each.number - 1 for each in returned))
 
-    def write_settled(self) -> None:
+    def write_changes(self) -> None:
         """Write the effects of the broker's responses to the table, in the current transaction.
 
-        The caller must start new exchanges only after this call.
+        The caller may start new exchanges only after this call.
         """
         self._last_started_before = self.last_started
         self.table.return_to_queue(self.settlement.returned)
         self.table.release(self.settlement.released)
-        self.table.remove(each.number for each in self.gone)
+        self.table.remove(each.number for each in self.to_remove)
 
     def rows_to_start(self, limit: int) -> list[tuple[int, Queued]]:
-        """Return the oldest waiting messages with their row numbers, and count them as started."""
+        """Return the oldest waiting messages with their row numbers, at most `limit`.
+
+        The messages no longer count as waiting, because the caller starts their delivery.
+        """
         rows = self.table.waiting(limit, after=self.last_started) if limit else []
         if rows:
             self.last_started = rows[-1][0]
@@ -83,21 +87,21 @@ class BrokerQueue(Generic[Queued]):
         return rows
 
     def start(self, limit: int) -> None:
-        """Start exchanges for the oldest messages, at most `limit`.
+        """Start the delivery of the oldest waiting messages, at most `limit`.
 
-        The packet identifiers of the exchanges are stored in the current transaction.
+        The packet identifiers of the new exchanges are stored in the current transaction.
         """
         self.started = [self.exchanges.start(*row) for row in self.rows_to_start(limit)]
         self.table.start(self.started)
 
     def undo_start(self) -> None:
-        """Undo `start` after its transaction was rolled back."""
+        """Undo the last call of `start`, because its transaction was rolled back."""
         self.exchanges.undo_start(self.started)
         self.waiting += len(self.started)
         self.last_started, self.started = self._last_started_before, []
 
     def add(self, count: int, bytes_count: int) -> None:
-        """Add `count` messages with `bytes_count` bytes to the totals of the queue.
+        """Add `count` messages with a total of `bytes_count` bytes to the queue's statistics.
 
         Negative arguments subtract removed messages.
         """
@@ -105,6 +109,6 @@ class BrokerQueue(Generic[Queued]):
         self.bytes_held += bytes_count
 
     def committed(self) -> None:
-        """Record that the messages in `gone` have been removed from disk durably."""
-        self.bytes_held -= self.gone_bytes
-        self.gone.clear()
+        """Subtract the removed messages from the queue's size, after a commit has removed them."""
+        self.bytes_held -= self.bytes_to_remove
+        self.to_remove.clear()

@@ -31,14 +31,15 @@ REMOVAL_SECONDS_MAX: Final = 1.0
 No client waits for a removal. One fsync for each removal would wear out an SD card.
 """
 
-Signal = TypeVar("Signal")
+ConnectionEvent = TypeVar("ConnectionEvent")
 
 
-class QueueCommitter(ABC, Generic[Signal]):
-    """Base class that commits all changes to the queues in `queues`, which share one database.
+class QueueCommitter(ABC, Generic[ConnectionEvent]):
+    """Base class of the bridge's and the uplink's committer, which commits all changes to queues.
 
-    A signal is an event on a connection, such as a received packet. Each commit is delayed by
-    `commit_delay_seconds` to include more signals, unless `hurry` is called.
+    The attribute `queues` contains the queues, which share one database. A connection event is, for
+    example, a received packet. Each commit is delayed by `commit_delay_seconds`, so that it
+    includes more events. A call of `hurry` ends the delay.
     """
 
     queues: Sequence[BrokerQueue[Any]]
@@ -56,11 +57,11 @@ class QueueCommitter(ABC, Generic[Signal]):
         self._commit_delay_seconds = commit_delay_seconds
         self.commits = commits
         self.disk_full = False
-        self._signals: list[Signal] = []
+        self._events: list[ConnectionEvent] = []
         self._changed = asyncio.Event()
         self._urgent = asyncio.Event()
         """Set if the next commit starts without a delay."""
-        self._settled: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._durable: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._removal_timer: asyncio.TimerHandle | None = None
         self._removals_due = False
         self._stopping = False
@@ -74,19 +75,20 @@ class QueueCommitter(ABC, Generic[Signal]):
         """True if received messages are waiting to be stored."""
 
     @abstractmethod
-    def _settle(self, signals: Sequence[Signal]) -> None:
+    def _process(self, events: Sequence[ConnectionEvent]) -> None:
         """Process connection events in order, and apply their effects to the queues."""
 
     @abstractmethod
     def _plan(self, *, takes_arrivals: bool) -> bool:
-        """Choose the changes to store with the next commit. Return True if there are any changes.
+        """Select the changes that the next commit stores. Return True if there are any.
 
-        `takes_arrivals` is True if the disk has room for new messages.
+        New messages are selected only if the argument `takes_arrivals` is True. It is False while
+        the disk is full.
         """
 
     @abstractmethod
     def _write_rows(self) -> None:
-        """Store the changes chosen by `_plan`, and start exchanges, in the current transaction."""
+        """Store the changes selected by `_plan` and start exchanges, in the current transaction."""
 
     @abstractmethod
     def _committed(self) -> bool:
@@ -100,35 +102,35 @@ class QueueCommitter(ABC, Generic[Signal]):
     def _report_disk(self) -> None:
         """Report that the disk has become full, or that it has room again."""
 
-    def signal(self, signal: Signal) -> None:
-        """Queue a connection event, to be processed with the next commit."""
-        self._signals.append(signal)
+    def add_event(self, event: ConnectionEvent) -> None:
+        """Queue a connection event. The next commit includes its effects."""
+        self._events.append(event)
         self._changed.set()
 
     def wake(self) -> None:
-        """Request a commit soon, even if no connection event has arrived."""
+        """Request a commit soon, even if there is no new connection event."""
         self._changed.set()
 
     def hurry(self) -> None:
         """Start the next commit without waiting for `commit_delay_seconds`."""
         self._urgent.set()
 
-    async def settle(self) -> None:
+    async def wait_until_durable(self) -> None:
         """Wait until the effects of all earlier connection events are durable.
 
-        When this method returns, the packets that depend on these effects have been sent. Newly
-        received messages might not be stored yet if the disk is full.
+        When this method returns, the packets that depend on these effects have been sent. If the
+        disk is full, received messages might still be waiting to be stored.
         """
-        settled = self._settled
+        durable = self._durable
         self._changed.set()
-        await asyncio.shield(settled)
+        await asyncio.shield(durable)
 
     async def run(self) -> None:
-        """Commit batches until `stop` is called.
+        """Commit batches of changes until `stop` is called.
 
         Raises:
-            QueueError: if the disk failed. A restart is safe, because nothing was acknowledged too
-                early.
+            QueueError: if the disk failed. The program can be restarted without losing messages,
+                because only durable messages were acknowledged.
         """
         try:
             stopping = False
@@ -147,7 +149,7 @@ class QueueCommitter(ABC, Generic[Signal]):
         self._changed.set()
 
     async def close(self) -> None:
-        """Close the database. A COMMIT that is still running in the worker thread is completed."""
+        """Close the database. If a commit is running in the worker thread, wait for it first."""
         await self.commits.close()
         self._end_removal_timer()
 
@@ -161,25 +163,27 @@ class QueueCommitter(ABC, Generic[Signal]):
                     await self._urgent.wait()
 
     async def _commit_batch(self) -> bool:
-        """Commit a batch, and then send its packets.
+        """Commit a batch of changes, and then send the packets that depend on it.
 
-        Return False, without sending any packets, if the program is stopped while the disk is full.
+        Return True, or False if the program is stopped while the disk is full. In the second case,
+        no packets are sent.
         """
         self._changed.clear()
         self._urgent.clear()
-        settled, self._settled = self._settled, asyncio.get_running_loop().create_future()
-        signals, self._signals = self._signals, []
-        self._settle(signals)
+        durable, self._durable = self._durable, asyncio.get_running_loop().create_future()
+        events, self._events = self._events, []
+        self._process(events)
         if not await self._write():
             return False
         self._send()
-        settled.set_result(None)
+        durable.set_result(None)
         return True
 
     async def _write(self) -> bool:
-        """Commit the pending changes and, if there is room, new messages.
+        """Commit the pending changes and, if the disk has room, new messages.
 
-        Return False if the program is stopped while there is no room even for the pending changes.
+        Return False if the program is stopped while the disk is too full even for the pending
+        changes. Otherwise return True.
         """
         if self.disk_full or self.has_arrivals:
             self._note_disk(has_room=self._database.space.has_room())
@@ -188,7 +192,7 @@ class QueueCommitter(ABC, Generic[Signal]):
             for queue in self.queues:
                 if queue.settlement.session is not None:
                     self._database.set_property(queue.session_key, queue.settlement.session)
-                queue.write_settled()
+                queue.write_changes()
             self._write_rows()
             if await self.commits.commit():
                 self._note_committed()
@@ -205,12 +209,15 @@ class QueueCommitter(ABC, Generic[Signal]):
         return True
 
     def _is_due(self, *, planned: bool) -> bool:
-        """Return True if pending changes require a commit now. Removals alone can be delayed.
+        """Return True if a commit is necessary now.
 
-        `planned` is the result of `_plan`.
+        The argument `planned` is the result of `_plan`. If the only change is the removal of
+        delivered messages, the commit can be delayed.
         """
         return planned or any(
-            each.settlement.needs_commit or each.can_start or (each.gone and self._removals_due)
+            each.settlement.needs_commit
+            or each.can_start
+            or (each.to_remove and self._removals_due)
             for each in self.queues
         )
 
@@ -223,7 +230,7 @@ class QueueCommitter(ABC, Generic[Signal]):
             self._changed.set()
 
     def _postpone_removals(self) -> None:
-        if self._removal_timer is None and any(each.gone for each in self.queues):
+        if self._removal_timer is None and any(each.to_remove for each in self.queues):
             loop = asyncio.get_running_loop()
             self._removal_timer = loop.call_later(REMOVAL_SECONDS_MAX, self._make_removals_due)
 

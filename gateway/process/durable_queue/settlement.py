@@ -1,4 +1,4 @@
-"""Collects the effects of a broker's responses, which the next commit stores.
+"""Collects the effects of a broker's responses. The next commit stores these effects.
 
 This module does no I/O. Responses are processed in the order in which they arrived, including those
 from the previous connection. If the broker has lost the session, the messages of all exchanges are
@@ -16,14 +16,17 @@ class PacketOf(Protocol[Queued]):
     """Type of a function that builds the packet for an exchange."""
 
     def __call__(self, exchange: Exchange[Queued], /, *, again: bool) -> bytes:
-        """Return the packet to send now for an exchange.
+        """Return the packet that an exchange sends next.
 
-        `again` is True if the broker might have received the packet before.
+        The argument `again` is True if the broker might already have received this packet.
         """
 
 
 class ExchangeSettlement(Generic[Queued]):
-    """Changes to a queue's rows, and the packets to send once these changes are durable."""
+    """The effects of a broker's responses: changes to a queue, and packets to send to the broker.
+
+    The packets are sent after the changes have been committed.
+    """
 
     def __init__(self, exchanges: Exchanges[Queued]) -> None:
         self._exchanges = exchanges
@@ -42,13 +45,13 @@ class ExchangeSettlement(Generic[Queued]):
 
     @property
     def needs_commit(self) -> bool:
-        """True if changes must be durable before packets are sent."""
+        """True if a commit is necessary before the collected packets may be sent."""
         return bool(self.released or self.returned or self.session is not None)
 
     def receive_pubrec(self, packet_id: int, pubrel: bytes) -> None:
-        """Process a PUBREC. `pubrel` is the encoded response.
+        """Process a PUBREC. `pubrel` is the encoded PUBREL that responds to it.
 
-        The response is also sent for an unknown packet identifier, so that the broker can free the
+        The PUBREL is sent even if the packet identifier is unknown, so that the broker can free the
         identifier.
         """
         exchange, first = self._exchanges.receive_pubrec(packet_id)
@@ -57,7 +60,10 @@ class ExchangeSettlement(Generic[Queued]):
         self.answers.append(pubrel)
 
     def complete(self, exchange: Exchange[Queued] | None) -> None:
-        """Record an exchange as complete, or count an unexpected response if `exchange` is None."""
+        """Record that a response has completed `exchange`.
+
+        If `exchange` is None, the response belongs to no exchange, and is counted as unexpected.
+        """
         if exchange is None:
             self.unexpected_answers += 1
         else:
@@ -72,9 +78,9 @@ class ExchangeSettlement(Generic[Queued]):
     def packets(
         self, started: Iterable[Exchange[Queued]], packet_of: PacketOf[Queued]
     ) -> list[bytes]:
-        """Return the packets to send after the exchanges `started` are committed.
+        """Return the packets to send to the broker after the commit, in order.
 
-        The packets are in the order in which they must be sent. `packet_of` builds the packet for
+        `started` contains the exchanges that this commit starts. `packet_of` builds the packet for
         an exchange.
         """
         # [MQTT-4.4.0-1] unacknowledged PUBLISH and PUBREL with their packet identifiers

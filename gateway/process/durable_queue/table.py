@@ -1,7 +1,7 @@
-"""A table of queued messages. Rows are numbered in order of arrival.
+"""A database table of queued messages. Rows are numbered in order of arrival.
 
-In addition to the message's own columns, a row has the columns `number`, `packet_id` (NULL until
-the exchange of packets that delivers the message starts) and `released` (1 after PUBREC).
+Each row contains a message, and the columns `number`, `packet_id` (NULL until the exchange of
+packets that delivers the message starts) and `released` (1 after PUBREC).
 """
 
 import sqlite3
@@ -25,10 +25,10 @@ Queued = TypeVar("Queued", bound=Storable)
 
 
 class QueueTable(Generic[Queued]):
-    """The rows of one queue. All changes are part of the database's current transaction.
+    """The database table of one queue. All changes are part of the current transaction.
 
-    A subclass defines the type and the columns of its messages. `last_number` is the number of the
-    newest row.
+    A subclass defines the type and the columns of its messages. The attribute `last_number` is the
+    number of the newest row.
     """
 
     message_type: ClassVar[Callable[..., Any]]
@@ -60,9 +60,8 @@ class QueueTable(Generic[Queued]):
     def insert(self, messages: Sequence[Queued], *values_of_batch: object) -> None:
         """Append messages in the given order.
 
-        `values_of_batch` contains values for the columns in `columns_of_batch`. These values are
-        the same for all messages. If there are fewer values than columns, the remaining columns get
-        their default values.
+        The values `values_of_batch` are stored in every new row, in the columns `columns_of_batch`.
+        If there are fewer values than columns, the remaining columns get their default values.
         """
         names = ("number", *self.columns, *self.columns_of_batch[: len(values_of_batch)])
         self._connection.executemany(
@@ -75,9 +74,10 @@ class QueueTable(Generic[Queued]):
         self.last_number += len(messages)
 
     def waiting(self, limit: int, *, after: int = 0) -> list[tuple[int, Queued]]:
-        """Return the oldest messages whose exchange has not started, with their row numbers.
+        """Return the oldest messages whose delivery has not started, with their row numbers.
 
-        Only rows with a number greater than `after` are returned, and at most `limit` rows.
+        At most `limit` messages are returned. Their row numbers are greater than the argument
+        `after`.
         """
         rows = self._connection.execute(
             f"SELECT number, {self._names} FROM {self._name} "
@@ -87,7 +87,7 @@ class QueueTable(Generic[Queued]):
         return [(number, self._message_of(row)) for number, *row in rows]
 
     def in_flight(self) -> Iterator[Exchange[Queued]]:
-        """Yield the exchanges that an earlier run of the program left incomplete, in row order."""
+        """Yield the exchanges that were in flight when the program stopped, in row order."""
         rows = self._connection.execute(
             f"SELECT number, packet_id, released, {self._names} FROM {self._name} "
             "WHERE packet_id IS NOT NULL ORDER BY number"
@@ -104,21 +104,21 @@ class QueueTable(Generic[Queued]):
         self._update("released = 1", [(each.number,) for each in exchanges])
 
     def return_to_queue(self, exchanges: Iterable[Exchange[Queued]]) -> None:
-        """Put the messages of unfinished exchanges back into the queue."""
+        """Mark the messages of unfinished exchanges as waiting again."""
         self._update("packet_id = NULL, released = 0", [(each.number,) for each in exchanges])
 
     def remove(self, numbers: Iterable[int]) -> None:
-        """Delete the rows of messages that are delivered or cannot be sent."""
+        """Delete rows by number, after their messages were delivered or given up."""
         self._connection.executemany(
             f"DELETE FROM {self._name} WHERE number = ?", [(number,) for number in numbers]
         )
 
     def begin(self) -> None:
-        """Save the last row number when a transaction begins. `roll_back` restores it."""
+        """Save the last row number at the start of a transaction. `roll_back` can restore it."""
         self._last_committed = self.last_number
 
     def roll_back(self) -> None:
-        """Restore the last row number, because the transaction's new rows were rolled back."""
+        """Restore the last row number that `begin` saved, because new rows were rolled back."""
         self.last_number = self._last_committed
 
     def _message_of(self, row: list[Any]) -> Queued:
@@ -131,7 +131,10 @@ class QueueTable(Generic[Queued]):
 
 
 class TableDatabase(QueueDatabase):
-    """The database of one or more queues. The method `_load` of a subclass sets `queue_tables`."""
+    """A database that contains the tables of one or more queues.
+
+    `queue_tables` lists these tables. A subclass sets it in `_load`.
+    """
 
     queue_tables: Sequence[QueueTable[Any]]
 
@@ -142,7 +145,7 @@ class TableDatabase(QueueDatabase):
         super().begin()
 
     def roll_back(self) -> None:
-        """Roll the transaction back, to discard all changes since `begin`."""
+        """Roll back the transaction. All changes since `begin` are discarded."""
         super().roll_back()
         for table in self.queue_tables:
             table.roll_back()

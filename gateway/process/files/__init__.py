@@ -1,4 +1,4 @@
-"""Operations on files that survive crashes and power cuts, and protection of private files.
+"""File operations that survive crashes and power cuts, and protection of private files.
 
 Every process of a gateway stores files in the data directory. A file survives a power cut only if
 fsync and rename are called in the right order, and this package does that for all processes. It

@@ -1,4 +1,4 @@
-"""Replaces a whole SQLite database, and rewrites a write-ahead log (WAL) before it is read.
+"""Functions that replace a whole SQLite database, or rewrite its write-ahead log (WAL).
 
 A new file is created under another name and then renamed, so that a power cut during the
 replacement does no harm. The next start finds either the damaged file or the complete new file::
@@ -26,12 +26,12 @@ _COMPANIONS = ("-wal", "-shm", "-journal")
 
 
 def rewrite_wal(path: Path) -> None:
-    """Write the contents of a database's WAL from the page cache to the disk again.
+    """Rewrite a database's WAL with its own contents, so that they are certainly on the disk.
 
     After a failed fsync, Linux marks the pages as clean. The data can still be read, but is never
     written to the disk. SQLite would append to such a WAL, and a power cut would lose all of it.
-    Writing the same bytes again makes the pages dirty. After a power cut during the rewrite, each
-    sector has either its old bytes or the same new bytes.
+    Writing the same bytes again marks the pages as dirty. After a power cut during the rewrite,
+    each sector contains either its old bytes or the same new bytes.
     """
     wal = path.with_name(f"{path.name}-wal")
     if not wal.exists():

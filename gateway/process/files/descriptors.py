@@ -52,7 +52,7 @@ def for_connections() -> int:
     """Return the maximum number of client connections.
 
     This is the limit on open files minus the descriptors that are reserved for other purposes:
-    `RESERVED`, or a quarter of the limit if this is less.
+    `RESERVED`, or a quarter of the limit if that is less.
     """
     most = limit()
     return max(1, most - min(RESERVED, most // 4))

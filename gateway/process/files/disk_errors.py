@@ -24,7 +24,7 @@ _UNREADABLE: Final = frozenset(
 def is_full(error: BaseException) -> bool:
     """Return True if a call failed because the disk is full or a limit is reached.
 
-    The limits are a disk quota and the maximum number of open files. The call can be retried later.
+    The limits are a disk quota and the maximum number of open files. The call can succeed later.
     """
     return isinstance(error, OSError) and error.errno in _FULL
 
@@ -38,9 +38,9 @@ _ERRNO: Final = re.compile(r"\[Errno -?\d+\] ")
 
 
 def line_of(error: object) -> str:
-    """Return the message of an error as one human-readable line, with the path first.
+    """Return the message of an error as one human-readable line that begins with the path.
 
-    Python's `[Errno 2]` is removed.
+    Python's error number, such as `[Errno 2]`, is removed.
     """
     if isinstance(error, OSError) and error.strerror is not None:
         text = str(error.strerror)

@@ -46,7 +46,7 @@ def lacks_room(error: Exception) -> bool:
 
 
 class DiskSpace:
-    """Reserves disk space for one SQLite database, and checks how much space is free.
+    """The disk space of one SQLite database: reserves space, and checks how much space is free.
 
     `connection` must be in autocommit mode. Methods raise `sqlite3.Error` if the file cannot be
     read or written. A full disk raises no error.
@@ -58,11 +58,11 @@ class DiskSpace:
         self._connection = connection
 
     def make_wal_room(self) -> None:
-        """Allocate blocks for the WAL in advance. No other code may write to the WAL meanwhile.
+        """Allocate blocks for the WAL in advance. Meanwhile, no other code may write to the WAL.
 
         The blocks contain zeros, which SQLite treats as the end of the WAL.
         """
-        total_bytes, _ = self._disk()
+        total_bytes, _ = self._size_and_free_bytes()
         size_bytes = min(WAL_BYTES_KEPT, total_bytes // _DISK_SHARE)
         # The database file may have to grow by the data in the WAL: at most by a quarter of it.
         pages = max(1, min(_CHECKPOINT_PAGES_MAX, size_bytes // _PAGE_BYTES // 4))
@@ -84,7 +84,7 @@ class DiskSpace:
 
         On a small file system, the reserve file is smaller.
         """
-        total_bytes, _ = self._disk()
+        total_bytes, _ = self._size_and_free_bytes()
         size_bytes = min(_RESERVE_BYTES, total_bytes // _DISK_SHARE)
         with contextlib.suppress(OSError):
             descriptor = open_private(self._reserve, os.O_RDWR | os.O_CREAT)
@@ -99,7 +99,7 @@ class DiskSpace:
 
         Some space is kept free, because deleting stored data also needs space.
         """
-        total_bytes, free_bytes = self._disk()
+        total_bytes, free_bytes = self._size_and_free_bytes()
         return free_bytes >= min(_FREE_BYTES_MIN, total_bytes // _DISK_SHARE)
 
     def empty_wal(self) -> None:
@@ -126,7 +126,7 @@ class DiskSpace:
             return size_bytes > 0
         return False
 
-    def _disk(self) -> tuple[int, int]:
+    def _size_and_free_bytes(self) -> tuple[int, int]:
         """Return the size of the file system and the free space for this process, in bytes."""
         disk = os.statvfs(self._path.parent)
         return disk.f_blocks * disk.f_frsize, disk.f_bavail * disk.f_frsize

@@ -1,4 +1,4 @@
-"""File operations whose results survive a power cut, because fsync is called in the right order.
+"""File operations whose results survive a power cut, because they call fsync in the right order.
 
 The contents of a file are durable only after the file is synced, and a rename only after the old
 and the new folder are synced. All functions raise `OSError` if they fail.
@@ -113,7 +113,10 @@ def _write_whole(descriptor: int, data: bytes, owner: tuple[int, int] | None) ->
 
 
 def replace_keeping_owner(path: Path, data: bytes, mode: int) -> None:
-    """Replace a file durably. If the process runs as root, the file's owner and group are kept."""
+    """Replace a file durably. The new file has the mode `mode`.
+
+    If the process runs as root, the new file gets the owner and group of the old file.
+    """
     owner = None
     if os.geteuid() == 0 and path.exists():
         found = path.stat()

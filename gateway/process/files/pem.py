@@ -1,4 +1,4 @@
-"""Digests of the certificates in PEM files, for comparing two files or two versions of a file.
+"""Digests of the certificates in PEM files, which show whether files differ or have changed.
 
 This module does not verify certificates. OpenSSL verifies them during each handshake.
 """
@@ -31,8 +31,8 @@ def digests_in(content: bytes) -> frozenset[bytes]:
 def certificates_in(path: Path) -> frozenset[bytes]:
     """Return the SHA-256 digest of each certificate in a PEM file.
 
-    The result is empty if the file cannot be read. This error is reported by the code that uses the
-    certificates.
+    The result is empty if the file cannot be read. Code that uses the certificates reports the
+    error.
     """
     try:
         with path.open("rb") as file:

@@ -36,7 +36,7 @@ keep there are not changed."""
 
 
 class SecretExposed(Exception):
-    """Error raised if other users can access a secret file. The message contains the fix."""
+    """Error raised if other users can access a secret file. The message explains how to fix it."""
 
 
 def apply_umask() -> None:
@@ -64,10 +64,11 @@ def open_private(path: Path, flags: int, mode: int = FILE_MODE) -> int:
 
 
 def exposure_of(path: Path, mode: int) -> str | None:
-    """Check the mode of a secret file. If other users have access, return a sentence with the fix.
+    """Return an error message if other users have access to a secret file, or None if not.
 
-    Return None if they have no access. `mode` is the file's mode from `stat`. The file's group may
-    have access, because root passes secrets to services in this way. A pipe is always allowed.
+    The message explains how to fix the problem. `mode` is the file's mode from `stat`. The file's
+    group may have access, because root passes secrets to services in this way. A pipe is always
+    allowed.
     """
     if not stat.S_ISREG(mode) or not mode & stat.S_IRWXO:
         return None
@@ -80,8 +81,8 @@ def exposure_of(path: Path, mode: int) -> str | None:
 def first_line_of(path: Path, bytes_max: int) -> str:
     """Return the first line of a secret file without its line end.
 
-    If the line is longer than `bytes_max`, the result is truncated, but it is still longer than
-    `bytes_max`. The caller can therefore recognize and reject a line that is too long.
+    A line that is longer than `bytes_max` is truncated, but only to a length above `bytes_max`. The
+    caller can therefore detect and reject it.
 
     Raises:
         SecretExposed: if other users can read or write the file.
@@ -150,9 +151,9 @@ def _refuse_planted(path: Path) -> None:
 
 
 def _stat_of(path: Path) -> os.stat_result | None:
-    """Return the result of `lstat` for a path, or None if the path no longer exists.
+    """Return the result of `lstat` for a path, or None if the path does not exist.
 
-    For example, a broker that stops removes its WAL.
+    A file can disappear at any time. For example, a broker removes its WAL when it stops.
     """
     try:
         return path.lstat()

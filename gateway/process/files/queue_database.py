@@ -24,14 +24,14 @@ class NoRoom(Exception):
 
 
 class NewerFormat(RuntimeError):
-    """Error raised for a valid file that a newer version of the program has written."""
+    """Error raised for a file in a format that only newer versions of the program support."""
 
 
 class QueueDatabase(ABC):
-    """The base class of a queue's database, stored in the file `path`.
+    """The base class of a queue's database, which is stored in the file `path`.
 
-    Methods raise `sqlite3.Error` if the file cannot be read or written. The constructor also
-    raises `NewerFormat` if a newer version of the program wrote the file.
+    Methods raise `sqlite3.Error` if the file cannot be read or written. The constructor also raises
+    `NewerFormat` if a newer version of the program wrote the file.
     """
 
     migration_set: ClassVar[str]
@@ -80,7 +80,7 @@ class QueueDatabase(ABC):
 
     @abstractmethod
     def _load(self) -> None:
-        """Load the data that earlier runs stored."""
+        """Load the data that earlier runs of the program stored."""
 
     def close(self) -> None:
         """Close the database file. An open transaction is rolled back."""
@@ -106,12 +106,12 @@ class QueueDatabase(ABC):
             raise NoRoom(str(error)) from error
 
     def roll_back(self) -> None:
-        """Roll the transaction back, to discard all changes since `begin`."""
+        """Roll back the transaction. All changes since `begin` are discarded."""
         if self._connection.in_transaction:
             self._connection.execute("ROLLBACK")
 
     def property(self, name: str) -> str | None:
-        """Return the value of `name` in the table `properties`, or None if it has no value."""
+        """Return the value that is stored under `name` in the table `properties`, or None."""
         row = self._connection.execute(
             "SELECT value FROM properties WHERE name = ?", (name,)
         ).fetchone()
@@ -140,7 +140,7 @@ class CommitThread:
         return asyncio.get_running_loop().time() - self._began
 
     async def commit(self) -> bool:
-        """Commit the transaction in a separate thread. Return False if the disk is full."""
+        """Commit the transaction in the thread. Return True, or False if the disk is full."""
         loop = asyncio.get_running_loop()
         self._began = loop.time()
         done = loop.run_in_executor(self._executor, self._database.commit)
@@ -156,13 +156,16 @@ class CommitThread:
         return True
 
     async def close(self) -> None:
-        """Close the database, and stop the thread. A running commit is completed first."""
+        """Close the database and stop the thread. If a commit is running, wait for it first."""
         await asyncio.get_running_loop().run_in_executor(self._executor, self._database.close)
         self._executor.shutdown()
 
 
 def applied_migrations_of(connection: sqlite3.Connection, migration_set: str) -> tuple[str, ...]:
-    """Return the names of the applied migrations, in order. The list is empty for a new file."""
+    """Return the names of the migrations that were applied to a database, in order.
+
+    The result is empty for a new file.
+    """
     table = "SELECT 1 FROM sqlite_schema WHERE name = '_sqlite_migrations'"
     if connection.execute(table).fetchone() is None:
         return ()

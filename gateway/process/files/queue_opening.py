@@ -21,12 +21,15 @@ logger = logging.getLogger(__name__)
 
 
 class QueueError(RuntimeError):
-    """Error raised if a queue cannot be read, written or locked. The message contains the fix."""
+    """Error raised if a queue cannot be read, written or locked.
+
+    The message explains how to fix the problem.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class QueueNames:
-    """The names that error messages and the log use for a queue, its program and its contents."""
+    """The names of a queue, its program and its contents, for error messages and the log."""
 
     queue: str
     """The name of the queue, as in "cannot open the outbox"."""
@@ -36,7 +39,7 @@ class QueueNames:
     """The name of the queue's contents in the plural, such as "readings"."""
 
     def cannot_write(self, path: Path, error: sqlite3.Error) -> QueueError:
-        """Return the exception to raise for a queue file that cannot be written."""
+        """Return the exception for a queue's file that cannot be written. The caller raises it."""
         return QueueError(
             f"cannot write {self.queue} {path}: {error}; "
             f"free space on the disk or replace it, then start the {self.program} again"
@@ -49,7 +52,7 @@ def open_queue(
     open_database: Callable[[Path], Database],
     fill: Callable[[Database, sqlite3.Connection | None], int],
 ) -> Database:
-    """Open a queue. A damaged or missing file is first replaced with a new file.
+    """Open a queue's file. If it is damaged or missing, replace it with a new file first.
 
     Args:
         path: path of the file.

@@ -27,22 +27,22 @@ ALIVE_SECONDS = 1.0
 COMMIT_SECONDS_MAX = 60.0
 
 
-class Closing(Protocol):
-    """The interface of an object that uses an open queue and can close it."""
+class ClosableQueue(Protocol):
+    """The interface of the object with which a process uses its open queue."""
 
     async def close(self) -> None:
         """Close the queue's file. If a commit is running, wait for it first."""
 
 
-Opened = TypeVar("Opened", bound=Closing)
+Opened = TypeVar("Opened", bound=ClosableQueue)
 
 
 @dataclass(frozen=True, slots=True)
 class Supervision:
-    """The stop event of a process, and the callbacks that report its state.
+    """The event that stops a process, and the callbacks that report its state to the caller.
 
-    Setting `stop` stops the process. `ready` is called when the process is ready, or when it begins
-    to wait for disk space. `alive` is called every second, unless the event loop or a commit hangs.
+    Setting `stop` stops the process. The process calls `ready` when it is ready, or when it begins
+    to wait for disk space. It calls `alive` every second, unless the event loop or a commit hangs.
     """
 
     stop: asyncio.Event
@@ -50,14 +50,17 @@ class Supervision:
     alive: Callable[[], None]
 
     async def watch(self, commits: CommitThread) -> None:
-        """Call `alive` every second until the process is stopped, but not while a commit hangs."""
+        """Call `alive` every second until the process is stopped, except while a commit hangs.
+
+        `commits` is the thread that makes the commits.
+        """
         while not self.stop.is_set():
             if commits.seconds < COMMIT_SECONDS_MAX:
                 self.alive()
             await self.stopped_within(ALIVE_SECONDS)
 
     async def stopped_within(self, seconds: float) -> None:
-        """Wait until the process is stopped, or for `seconds` at most."""
+        """Wait until the process is stopped, but at most for `seconds` seconds."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self.stop.wait()
@@ -79,12 +82,12 @@ async def serve_queue(
         names: names for the queue in messages.
         supervision: the stop event and the callbacks of the process.
         open_database: function that opens the file. It is called in a separate thread.
-        opened_on: function that takes the open database, and returns the object that uses it.
+        opened_on: function that creates the object that uses the open database.
         serve: function that runs this object until the process is stopped.
 
     Raises:
         QueueError: if the queue is in use, or cannot be opened or written. The message is one line
-            that contains the fix.
+            that explains how to fix it.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with _only_one(path, names):
@@ -101,7 +104,7 @@ async def serve_queue(
 
 @contextlib.contextmanager
 def _only_one(path: Path, names: QueueNames) -> Iterator[None]:
-    """Lock the queue's directory while the context is active.
+    """Context manager that locks a queue's directory.
 
     Without the lock, two processes could use each other's packet identifiers.
 
@@ -125,9 +128,10 @@ async def _open_with_room(
     open_database: Callable[[Path], Database],
     opened_on: Callable[[Database], Opened],
 ) -> Opened | None:
-    """Open the queue, and wait while the disk is full. Return None if the process is stopped.
+    """Open the queue. While the disk is full, try again every second.
 
-    Raises QueueError if the queue cannot be opened for another reason.
+    Return None if the process is stopped before there is room. Raises QueueError if the queue
+    cannot be opened for another reason.
     """
     is_logged = False
     while not supervision.stop.is_set():
@@ -159,7 +163,7 @@ def _opened(
 
 
 async def end_all(tasks: Sequence[asyncio.Task[None]]) -> None:
-    """Cancel tasks, and wait until all of them have ended."""
+    """Cancel all `tasks`, and wait until they have ended."""
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)

@@ -1,8 +1,8 @@
-"""Copies the readable rows of a damaged SQLite database into a new one.
+"""Functions that copy the readable rows of a damaged SQLite database into a new one.
 
-This module also decides whether an error means damage, because a database must not be replaced
-after a temporary error, such as a full disk. It does not check whether the copied rows are valid.
-The code that uses the table checks this.
+The module also decides whether an error means damage, because a database must not be replaced after
+a temporary error, such as a full disk. It does not check whether the copied rows are valid. The
+code that uses the table checks this.
 """
 
 import sqlite3
@@ -49,7 +49,10 @@ _HEADER = struct.Struct(">16xH10xI")
 
 
 def is_damage(error: BaseException) -> bool:
-    """Return True if an SQLite error means a damaged file, and False for a temporary failure."""
+    """Return True if an SQLite error means that the file is damaged.
+
+    Return False for a temporary failure, such as a full disk.
+    """
     code: int | None = getattr(error, "sqlite_errorcode", None)
     return code is None or code in READING_FAILED or code & 0xFF not in _CIRCUMSTANCES
 
@@ -84,7 +87,7 @@ def lengthen_cut_off(path: Path) -> None:
 
 
 class ReadableRows:
-    """Iterates over the rows of a query until the first unreadable row."""
+    """An iterable over the rows of a query, which ends before the first unreadable row."""
 
     def __init__(
         self, source: sqlite3.Connection, query: str, parameters: Sequence[object] = ()
@@ -139,7 +142,7 @@ def copy_table(source: sqlite3.Connection, target: sqlite3.Connection, table: st
 def _copy_around_damage(
     source: sqlite3.Connection, query: str, target: sqlite3.Connection, insert: str
 ) -> None:
-    """Copy rows in the order of their integer key, and continue after damaged pages.
+    """Copy rows in the order of their integer key, skipping damaged pages.
 
     A damaged leaf page hides a few neighbouring rows. A damaged page higher in the B-tree hides
     many more. Each attempt therefore skips more keys than the last, until a row is readable again.
@@ -164,8 +167,8 @@ def _copy(
 ) -> tuple[bool, tuple[Any, ...] | None]:
     """Insert rows into `target` until a row cannot be read.
 
-    Return two values. The first is True if all rows were readable. The second is the last row that
-    was read, or None if there is none.
+    Return True if all rows were readable, and otherwise False. Also return the last row that was
+    read, or None if there was none.
     """
     last = None
     for row in rows:

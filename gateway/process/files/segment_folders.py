@@ -73,7 +73,7 @@ def subfolder_of(folder: Path, number: int) -> Path:
 
 
 def make_subfolder(folder: Path, number: int) -> Path:
-    """Return the folder for a segment. Create the folder if it does not exist.
+    """Return the folder for the segment `number`. Create the folder if it does not exist.
 
     A new folder gets the mode of its parent, so that other processes can remove files from the new
     folder too. Raises OSError on failure.
@@ -88,7 +88,7 @@ def make_subfolder(folder: Path, number: int) -> Path:
 
 
 def segment_file_of(name: str) -> SegmentFile | None:
-    """Parse the file name of a segment. Return None if it is not the name of a segment."""
+    """Parse the file name of a segment. Return None if `name` does not have its format."""
     match = _SEGMENT.fullmatch(name)
     if match is None:
         return None
@@ -97,7 +97,7 @@ def segment_file_of(name: str) -> SegmentFile | None:
 
 
 def subfolders_in(folder: Path, *, newest_first: bool = False) -> list[Path]:
-    """Return the folder itself and its subfolders, in the order of the segment numbers."""
+    """Return the folder itself and its subfolders, in the order of their segment numbers."""
     names: list[str] = []
     for _ in _scan(folder, names):
         pass
@@ -113,7 +113,7 @@ def names_in(folder: Path) -> Iterator[str]:
 
 
 def oldest_in(path: Path, count: int) -> list[SegmentFile]:
-    """Return at most `count` segments from a folder, the oldest first, with their sizes.
+    """Return up to `count` segments from a folder, oldest first, with their sizes.
 
     Subfolders are not searched. Raises OSError if the folder cannot be read.
     """
@@ -141,9 +141,9 @@ def remove_if_empty(folder: Path, path: Path) -> None:
 
 
 class SegmentFolder:
-    """The count and the total size of the segments in a folder, updated by `list_folders`.
+    """A folder of segments, with their number and total size. `list_folders` updates both.
 
-    All calls must come from the same thread.
+    All methods must be called in the same thread.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -154,10 +154,10 @@ class SegmentFolder:
         self.size_bytes = 0
 
     def list_folders(self) -> list[Subfolder]:
-        """Update the totals, and return the folders that contain segments, oldest first.
+        """Update the totals, and return all folders that contain segments, oldest first.
 
-        Only the contents of changed folders are read again. A missing folder counts as empty.
-        Raises OSError if a folder cannot be read.
+        Only folders that have changed are read again. A missing folder counts as empty. Raises
+        OSError if a folder cannot be read.
         """
         before, self._known = self._known, {}
         found = [self._total_of(self.folder, before)]

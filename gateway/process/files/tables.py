@@ -1,4 +1,4 @@
-"""Imports sqlite-utils, the library that creates and migrates tables, but not pandas and numpy.
+"""Imports sqlite-utils, the library that creates and migrates tables, without pandas and numpy.
 
 sqlite-utils would import pandas and numpy if they are installed. The cloud jobs need both packages,
 but the gateway does not. Importing them takes half a second of CPU time and 100 MB of memory.
@@ -14,7 +14,7 @@ NOT_FOR_TABLES: Final = ("pandas", "numpy")
 
 @contextmanager
 def _absent(names: tuple[str, ...]) -> Iterator[None]:
-    """While the context is active, make imports of the modules `names` fail.
+    """Context manager in which importing the modules `names` fails as if they were not installed.
 
     Modules that are already loaded can still be imported.
     """

@@ -43,13 +43,13 @@ _VERSION: Final = re.compile(r"# Tokens of Oncegate's REST interface, version (\
 class TokensFileError(Exception):
     """Error raised for a token file that cannot be used.
 
-    The message names the file, the line and the fix.
+    The message names the file and the line, and explains how to fix the problem.
     """
 
 
 @dataclass(frozen=True, kw_only=True)
 class Token:
-    """The stored properties of a token."""
+    """The properties of a token that are stored in the file."""
 
     name: str
     role: str
@@ -66,9 +66,10 @@ class Token:
 
 
 def new_token(name: str, role: str, made: str) -> tuple[str, Token]:
-    """Return a new token and the properties to store. `made` is the creation date.
+    """Create a token. Return its text, and the properties to store in the file.
 
-    The caller must show the token to the user now, because only its SHA-256 is stored.
+    The caller must show the text to the user now, because only its SHA-256 is stored. `made` is the
+    creation date.
 
     Raises:
         TokensFileError: if the name or the role is invalid.
@@ -84,7 +85,7 @@ def new_token(name: str, role: str, made: str) -> tuple[str, Token]:
 
 
 def digest_of(token: str) -> str:
-    """Return the SHA-256 of a token, as the file stores it."""
+    """Return the SHA-256 of a token in the form in which the file stores it."""
     return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""Formats tables as TOML, because Python's standard library can only read TOML."""
+"""Conversion of tables to TOML text. Python's standard library can only read TOML."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -6,7 +6,7 @@ from typing import Any
 
 
 def text_of(tables: Mapping[str, Any]) -> str:
-    """Return a mapping of tables as the text of a TOML file. The order of the mapping is kept.
+    """Return the text of a TOML file that contains the given tables, in the given order.
 
     The mapping has the form `{"api": {"port": 80}, "serial": [{"name": "gps"}]}`.
     """

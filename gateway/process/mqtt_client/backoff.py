@@ -1,4 +1,4 @@
-"""Exponential back-off between attempts, with a limit and random jitter."""
+"""Exponential back-off between connection attempts, with a limit and random jitter."""
 
 import asyncio
 import random
@@ -11,7 +11,10 @@ _JITTER_SHARE = 0.2
 
 
 class Backoff:
-    """Delays between attempts. They double from `first_seconds` up to `last_seconds`."""
+    """Delays between connection attempts.
+
+    They double from `first_seconds` up to `last_seconds`.
+    """
 
     def __init__(
         self, last_seconds: float = LAST_SECONDS, *, first_seconds: float | None = None
@@ -21,11 +24,14 @@ class Backoff:
         self._last_seconds = last_seconds
 
     def reset(self) -> None:
-        """Reset the delay to `first_seconds`, for example after a successful attempt."""
+        """Reset the delay to `first_seconds`, for example after a connection was established."""
         self._seconds = self._first_seconds
 
     async def wait(self) -> None:
-        """Wait for the current delay, and double the delay for the next call."""
+        """Wait for the current delay, and double it for the next call.
+
+        The wait is randomly shortened, so that many gateways do not reconnect at the same time.
+        """
         seconds = self._seconds
         self._seconds = min(self._last_seconds, seconds * 2)
         await asyncio.sleep(seconds * (1 - _JITTER_SHARE * random.random()))  # noqa: S311

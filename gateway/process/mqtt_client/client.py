@@ -1,6 +1,6 @@
 """A gmqtt client for a persistent MQTT session. The caller stores the state of the session.
 
-By default gmqtt acknowledges and resends messages, and reconnects, by itself. This client only
+By default, gmqtt itself acknowledges and resends messages, and reconnects. This client only
 connects, handles pings and passes on received packets. The caller decides which packets are sent,
 and when.
 """
@@ -31,7 +31,7 @@ logging.getLogger("gmqtt").setLevel(logging.CRITICAL)
 
 
 class SessionClient(Client):  # type: ignore[misc]
-    """A client for a single connection. A reconnect needs a new client."""
+    """A client for a single connection. To reconnect, create a new client."""
 
     async def reconnect(self, delay: bool = False) -> None:
         """Do nothing. The caller reconnects, because gmqtt has no exponential back-off."""
@@ -61,7 +61,7 @@ async def connect(client: SessionClient, lost: asyncio.Event, **arguments: Any) 
     """Connect to a broker, and wait for its CONNACK.
 
     Args:
-        client: a new client, which has not been connected before.
+        client: a new client that has not connected before.
         lost: an event that the client's `on_disconnect` sets.
         arguments: arguments for gmqtt's `connect`.
 
@@ -106,10 +106,10 @@ async def close(client: SessionClient) -> None:
 
 
 def sentence_of(error: Exception, *, fix: str) -> str:
-    """Return a phrase that explains why a connection failed, for the log and the status.
+    """Return the reason why a connection failed, as a phrase for the log and the status.
 
-    `fix` names the configuration keys for user name and password. If the broker rejected the
-    CONNECT, the phrase asks the user to check these keys.
+    If the broker rejected the CONNECT, the phrase asks the user to check the configuration keys for
+    user name and password. The argument `fix` names these keys.
     """
     if isinstance(error, TimeoutError):
         return f"no answer within {CONNECT_SECONDS_MAX:g} s"

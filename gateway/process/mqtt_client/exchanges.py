@@ -18,7 +18,7 @@ PACKET_ID_MAX: Final = 65535
 
 
 class Sent(Protocol):
-    """The interface of a message that an exchange delivers."""
+    """The interface of a message that is delivered by an exchange of packets."""
 
     @property
     def qos(self) -> int:
@@ -32,7 +32,7 @@ Message = TypeVar("Message", bound=Sent)
 class Exchange(Generic[Message]):
     """An exchange in flight.
 
-    `number` is the row number of the message in the queue. `released` is True once PUBREC has been
+    `number` is the row number of the message in the queue. `released` is True after PUBREC has been
     received. From then on, PUBREL is sent instead of PUBLISH.
     """
 
@@ -45,7 +45,8 @@ class Exchange(Generic[Message]):
 class Exchanges(Generic[Message]):
     """The exchanges in flight with one broker.
 
-    At most `window` exchanges are in flight. Exchanges from an earlier run can exceed this limit.
+    New exchanges are started only while there are fewer than `window`. Exchanges from an earlier
+    run of the program can exceed this limit.
     """
 
     def __init__(self, window: int = 0, *, packet_id_max: int = PACKET_ID_MAX) -> None:
@@ -65,7 +66,7 @@ class Exchanges(Generic[Message]):
         return max(0, self.window - len(self._by_packet_id))
 
     def resume(self, exchanges: Iterable[Exchange[Message]]) -> None:
-        """Load exchanges that an earlier run has stored. They must be in row order."""
+        """Load the exchanges that an earlier run of the program has stored, in row order."""
         for exchange in exchanges:
             self._by_packet_id[exchange.packet_id] = exchange
 
@@ -78,7 +79,7 @@ class Exchanges(Generic[Message]):
         self._unsent = deque(sorted(self.in_order(), key=lambda exchange: not exchange.released))
 
     def take_unsent(self) -> list[Exchange[Message]]:
-        """Return the exchanges to resend now, as many as the window allows.
+        """Return the next exchanges to resend, as many as the window allows.
 
         On each connection, an exchange is returned only once.
         """
@@ -103,15 +104,15 @@ class Exchanges(Generic[Message]):
         return exchange
 
     def undo_start(self, exchanges: Iterable[Exchange[Message]]) -> None:
-        """Undo `start` for exchanges that were not stored and not sent."""
+        """Remove exchanges that were started, but neither stored nor sent."""
         for exchange in exchanges:
             del self._by_packet_id[exchange.packet_id]
 
     def receive_pubrec(self, packet_id: int) -> tuple[Exchange[Message] | None, bool]:
-        """Process a PUBREC. Return its exchange, and True if this is the exchange's first PUBREC.
+        """Mark the exchange to which a PUBREC belongs as released.
 
-        The exchange is marked as released. If no QoS 2 exchange has this packet identifier, return
-        None and False.
+        Return the exchange, and True for its first PUBREC or False for a repeat. If no QoS 2
+        exchange has this packet identifier, return None and False.
         """
         exchange = self._by_packet_id.get(packet_id)
         if exchange is None or exchange.message.qos != 2:
@@ -121,20 +122,23 @@ class Exchanges(Generic[Message]):
         return exchange, first
 
     def receive_puback(self, packet_id: int) -> Exchange[Message] | None:
-        """Remove and return the QoS 1 exchange that a PUBACK completes, or None if none matches."""
+        """Remove and return the QoS 1 exchange that a PUBACK completes.
+
+        Return None if no exchange matches.
+        """
         return self._complete(packet_id, qos=1, released=False)
 
     def receive_pubcomp(self, packet_id: int) -> Exchange[Message] | None:
-        """Remove and return the exchange that a PUBCOMP completes, or None if no exchange matches.
+        """Remove and return the exchange that a PUBCOMP completes, or return None if none matches.
 
-        A PUBCOMP is ignored if the exchange is still waiting for PUBREC. In this case, the PUBCOMP
-        responds to a repeated PUBREL of an earlier exchange with the same packet identifier. The
-        current message might not have reached the broker yet.
+        A PUBCOMP is ignored if the exchange is still waiting for PUBREC. Such a PUBCOMP responds to
+        a repeated PUBREL of an earlier exchange with the same packet identifier. The current
+        message might not have reached the broker yet.
         """
         return self._complete(packet_id, qos=2, released=True)
 
     def receive_refusal(self, packet_id: int) -> Exchange[Message] | None:
-        """Remove the exchange that a PUBREC with an error code ends, and return it.
+        """Remove and return the exchange that ends because of a PUBREC with an error code.
 
         Return None if no exchange matches.
         """
@@ -143,12 +147,12 @@ class Exchanges(Generic[Message]):
     def in_order(self) -> list[Exchange[Message]]:
         """Return the exchanges in the order in which their messages were stored.
 
-        [MQTT-4.6.0-1] [MQTT5-4.6.0-1]
+        MQTT requires this order for resending ([MQTT-4.6.0-1], [MQTT5-4.6.0-1]).
         """
         return sorted(self._by_packet_id.values(), key=lambda exchange: exchange.number)
 
     def forget_all(self) -> list[Exchange[Message]]:
-        """Remove and return all exchanges in row order, because the broker has lost the session."""
+        """Remove all exchanges after the broker has lost the session. Return them in row order."""
         ended = self.in_order()
         self._by_packet_id.clear()
         self._unsent.clear()

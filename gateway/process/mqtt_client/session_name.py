@@ -4,10 +4,10 @@ A broker might still store a packet identifier from an earlier session. If that 
 resumed, the broker would drop a new message with this packet identifier as a duplicate. Therefore
 each session has a unique client identifier::
 
-    <client_id of the configuration> - 8 random hexadecimal digits
+    <client_id in the configuration>-<8 random hexadecimal digits>
 
 The client identifier is stored with the exchanges in flight. If the broker has no session with this
-client identifier, a new client identifier is chosen, so that no earlier session is ever resumed.
+client identifier, a new client identifier is created, so that no earlier session is ever resumed.
 """
 
 import re
@@ -27,14 +27,15 @@ _MACHINE_CHARACTERS_MAX = 128
 
 
 def new_name(client_id: str) -> str:
-    """Return a new client identifier, which no session has used before."""
+    """Return a new client identifier: `client_id` with random digits, so that it is unique."""
     return f"{client_id}-{secrets.token_hex(SUFFIX_DIGITS // 2)}"
 
 
 def is_name_of(name: str, client_id: str) -> bool:
     """Return True if `name` is a session name that was created from `client_id`.
 
-    Such a name is `client_id` with random digits after it. In format version 1, it had no digits.
+    Such a name consists of `client_id` and random digits. In format version 1, there were no
+    digits.
     """
     suffix = name.removeprefix(client_id)
     return name.startswith(client_id) and (not suffix or _SUFFIX.fullmatch(suffix) is not None)

@@ -1,4 +1,4 @@
-"""TLS contexts for connections to brokers. Certificate and host name are always verified."""
+"""TLS contexts for connections to brokers. A broker's certificate and name are always verified."""
 
 import ssl
 from collections.abc import Callable
@@ -11,7 +11,7 @@ _VERSIONS = {"1.2": ssl.TLSVersion.TLSv1_2, "1.3": ssl.TLSVersion.TLSv1_3}
 
 @dataclass(frozen=True, slots=True)
 class TlsFiles:
-    """Paths of a TLS client's PEM files, and the lowest TLS version to accept.
+    """Paths of a TLS client's PEM files, and the oldest TLS version that is accepted.
 
     If `ca` is None, the operating system's certificate authorities are trusted.
     """
@@ -23,7 +23,9 @@ class TlsFiles:
 
 
 def context_of(files: TlsFiles) -> ssl.SSLContext:
-    """Return a TLS context. The files are read each time, because they might have been renewed.
+    """Load the PEM files and return a TLS context.
+
+    The files are loaded for each connection, because certificates can be renewed.
 
     Raises:
         OSError: if a file is unreadable or invalid. The message is one line that names the file.

@@ -1,4 +1,4 @@
-"""Backups: one file with a gateway's configuration, users, identity and optionally its data.
+"""Backups: one file with a gateway's configuration, users, identity and, if requested, its data.
 
 `manifest` describes the file (docs/formats/backup.md), and `archive` writes and reads it. `sources`
 reads the gateway's files for a backup. `plan` compares a backup with this machine, and `restoring`

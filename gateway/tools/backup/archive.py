@@ -33,7 +33,7 @@ Content = Callable[[Member], Iterator[bytes]]
 
 
 def write_archive(output: BinaryIO, manifest: Manifest, content_of: Content) -> None:
-    """Write a backup's archive.
+    """Write the archive file of a backup.
 
     Args:
         output: a file that is open for writing in binary mode.
@@ -62,14 +62,17 @@ def _write_member(stream: gzip.GzipFile, name: str, size: int, slices: Iterator[
 
 
 def _header_of(name: str, size: int) -> bytes:
-    """Return a member's tar header, which has two more blocks if the name exceeds 100 bytes."""
+    """Return a member's tar header. If the name exceeds 100 bytes, it has two additional blocks."""
     header = tarfile.TarInfo(name)
     header.size, header.mode = size, _MODE
     return header.tobuf(tarfile.GNU_FORMAT, "utf-8", "strict")
 
 
 def _checked(member: Member, slices: Iterator[bytes]) -> Iterator[bytes]:
-    """Yield the bytes of a member. Raises BackupRefused if their size or SHA-256 has changed."""
+    """Yield the member's bytes, and compare their size and SHA-256 with the manifest.
+
+    Raises BackupRefused if they differ, because the file was changed in the meantime.
+    """
     digest, left = hashlib.sha256(), member.size
     for each in slices:
         left -= len(each)
@@ -85,14 +88,14 @@ def _checked(member: Member, slices: Iterator[bytes]) -> Iterator[bytes]:
 
 
 class ArchiveReader:
-    """Reads a backup from start to end. Each reader can read the backup only once.
+    """A reader of a backup file, which reads the file from start to end, and only once.
 
     All methods raise `BackupRefused` if the file is not a backup, or is damaged or truncated, and
     `OSError` if it cannot be read.
     """
 
     def __init__(self, file: BinaryIO) -> None:
-        """Read the manifest at the start of `file`."""
+        """Read the manifest at the start of the backup file `file`."""
         self._stream = gzip.GzipFile(fileobj=file, mode="rb")
         header = self._read(BLOCK_BYTES)
         size = _size_in(header)
@@ -103,10 +106,10 @@ class ArchiveReader:
         self.manifest: Final = manifest_of(b"".join(self._slices(size)))
 
     def members(self) -> Iterator[tuple[Member, Iterator[bytes]]]:
-        """Yield each member with its bytes in slices.
+        """Yield each member of the archive, and an iterator over slices of its contents.
 
-        The caller must read all slices of a member before requesting the next member. After the
-        last slice, the SHA-256 of the member is compared with the SHA-256 in the manifest.
+        The caller must read all slices of a member before it requests the next member. After the
+        last slice, the SHA-256 of the contents is compared with the SHA-256 in the manifest.
         """
         for member in self.manifest.members:
             header = _header_of(member.name, member.size)

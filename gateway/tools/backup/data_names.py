@@ -22,12 +22,12 @@ _EXCLUDED_ENDINGS: Final = (".lock", ".sock", ".partial", ".part", "-shm", "/loc
 
 
 def is_identity(path: str) -> bool:
-    """Return True if a path in the data directory is an identity file (id or keys)."""
+    """Return True if a path in the data directory is that of an identity file (id or keys)."""
     return _within_tenant(path) in IDENTITY
 
 
 def is_data(path: str) -> bool:
-    """Return True if a backup with data includes the file at `path` in the data directory."""
+    """Return True if `path` in the data directory is a data file, which a backup can include."""
     inner = _within_tenant(path)
     if inner in IDENTITY or inner.endswith(_EXCLUDED_ENDINGS):
         return False
@@ -35,17 +35,20 @@ def is_data(path: str) -> bool:
 
 
 def is_top_of_data(name: str) -> bool:
-    """Return True if a file or folder directly in the data directory belongs to the data."""
+    """Return True if the file or folder `name`, at the top of a data directory, is data."""
     return name in _FOLDERS or name in _FILES or name.startswith(PREFIXES_OF_OURS)
 
 
 def is_set_aside(path: str) -> bool:
-    """Return True if a restore must move existing data at this path to another folder."""
+    """Return True if a restore of the data must first move an existing file at `path` away."""
     return is_top_of_data(_within_tenant(path).partition("/")[0])
 
 
 def identity_in(data_dir: Path) -> Iterator[str]:
-    """Yield the paths of existing identity files: ids and keys of the gateway and its tenants."""
+    """Yield the paths of the identity files (ids and keys) of the gateway and its tenants.
+
+    Missing files are left out.
+    """
     for folder in folders_in(data_dir):
         for name in IDENTITY:
             path = f"{folder}{name}"
@@ -69,14 +72,17 @@ def data_in(data_dir: Path) -> Iterator[str]:
 
 
 def folders_in(data_dir: Path) -> list[str]:
-    """Return path prefixes: an empty one for the gateway, and `tenants/NAME/` for each tenant."""
+    """Return the gateway's and its tenants' folders in a data directory, as prefixes of paths.
+
+    The gateway's prefix is empty, and a tenant's prefix is `tenants/NAME/`.
+    """
     tenants = data_dir / TENANTS
     names = sorted(each.name for each in tenants.iterdir()) if tenants.is_dir() else []
     return ["", *(f"{TENANTS}/{name}/" for name in names if (tenants / name).is_dir())]
 
 
 def _files_below(entry: Path) -> Iterator[Path]:
-    """Yield all files below `entry` if it is a folder. Otherwise yield `entry` itself.
+    """Yield all files below the folder `entry`, or `entry` itself if it is a file.
 
     Links are not followed.
     """
@@ -89,6 +95,6 @@ def _files_below(entry: Path) -> Iterator[Path]:
 
 
 def _within_tenant(path: str) -> str:
-    """Return a path in a tenant's folder without `tenants/NAME/`, and any other path unchanged."""
+    """Return a path without the prefix `tenants/NAME/`. Paths without this prefix are unchanged."""
     parts = path.split("/", 2)
     return parts[2] if parts[0] == TENANTS and len(parts) == 3 else path

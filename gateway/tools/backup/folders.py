@@ -24,7 +24,7 @@ Owner = tuple[int, int]
 
 
 def owner_of(user: str, group: str) -> Owner:
-    """Return the ids of `user` and `group`. An id is -1 if the name does not exist on this machine.
+    """Return the ids of `user` and `group` on this machine, or -1 for a name that does not exist.
 
     Both ids are -1 if the process does not run as root, because only root can change the owner of a
     file.
@@ -35,7 +35,7 @@ def owner_of(user: str, group: str) -> Owner:
 
 
 def missing_accounts(user: str, group: str) -> Iterator[str]:
-    """Yield `user NAME` and `group NAME` if this machine does not have the user or the group."""
+    """Yield the accounts that do not exist on this machine, as `user NAME` and `group NAME`."""
     if user and _number_of_user(user) < 0:
         yield f"user {user}"
     if group and _number_of_group(group) < 0:
@@ -44,9 +44,10 @@ def missing_accounts(user: str, group: str) -> Iterator[str]:
 
 @contextlib.contextmanager
 def folder_of(base: Path, path: str, owner: Owner = (-1, -1)) -> Iterator[tuple[int, str]]:
-    """Open the folder that contains `path` below `base`. Missing folders are created.
+    """Context manager that opens the folder of the file `path`, a relative path below `base`.
 
-    Yields the folder's descriptor, and the name of the file in it. `owner` owns created folders.
+    The context's value is the folder's descriptor and the file's name. Missing folders are created,
+    and `owner` becomes their owner.
 
     Raises:
         OSError: if a folder cannot be opened or created, or is a link owned by another user.
@@ -64,7 +65,7 @@ def folder_of(base: Path, path: str, owner: Owner = (-1, -1)) -> Iterator[tuple[
 
 
 def create(folder: int, name: str, chunks: Iterator[bytes], *, mode: int, owner: Owner) -> None:
-    """Write a new file durably, with the given mode and owner.
+    """Write a new file durably. The arguments `mode` and `owner` set its mode and owner.
 
     If an interrupted restore left a file with this name, that file is removed first.
 

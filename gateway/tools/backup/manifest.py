@@ -55,7 +55,7 @@ _OTHERS_WRITE: Final = 0o002
 
 
 class BackupRefused(Exception):
-    """Error raised if a backup cannot be used. The message gives the reason and the fix."""
+    """Error raised if a backup cannot be used. The message explains why, and how to fix it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,7 +208,7 @@ def _member_of(document: object) -> Member:
 
 
 def _check_path(path: str, *, is_data: bool) -> None:
-    """Check that a path is relative and stays below its folder. Raises BackupRefused otherwise."""
+    """Check that a path is relative and stays below its folder. Otherwise raise BackupRefused."""
     parts = path.split("/")
     is_plain = path.isprintable() and "\\" not in path and not {"", ".", ".."} & set(parts)
     if not is_plain or len(path.encode()) > PATH_BYTES_MAX:
@@ -218,7 +218,7 @@ def _check_path(path: str, *, is_data: bool) -> None:
 
 
 def _check_limits(members: Sequence[Member]) -> None:
-    """Check the number and the sizes of all files. Raises BackupRefused if a limit is exceeded."""
+    """Check the number and sizes of all files. Raise BackupRefused if a limit is exceeded."""
     if len(members) > MEMBERS_MAX:
         raise BackupRefused(_TOO_MANY % len(members))
     for member in members:
@@ -238,7 +238,7 @@ def _check_limits(members: Sequence[Member]) -> None:
 
 
 def _check_names(manifest: Manifest) -> None:
-    """Check that all names are distinct, and that each path is allowed for its part of the backup.
+    """Check that all names are unique, and that each path may occur in its part of the backup.
 
     Raises:
         BackupRefused: if a name occurs twice, if a name is both a file and a folder, or if a path
@@ -263,7 +263,7 @@ def _check_names(manifest: Manifest) -> None:
 
 
 def _is_of_part(path: str, part: Part) -> bool:
-    """Return True if a path in the data directory is allowed in the given part of a backup."""
+    """Return True if the part `part` of a backup may contain this path in the data directory."""
     if is_identity(path):
         return part == "identity"
     if is_data(path):

@@ -1,4 +1,4 @@
-"""Compares a backup with this machine: which files a restore would write, and where."""
+"""Compares a backup with this machine, to find out which files a restore would write, and where."""
 
 import hashlib
 from collections.abc import Collection, Iterator
@@ -16,7 +16,7 @@ State = Literal["new", "same", "replaces"]
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The configuration file and the data directory on this machine, to which a restore writes."""
+    """The target of a restore: the configuration file and the data directory on this machine."""
 
     configuration: Path
     """The path of the configuration file."""
@@ -25,7 +25,10 @@ class Places:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One file to restore: a member of the backup, with its path and state on this machine."""
+    """One file to restore: a member of the backup, with its path and its state on this machine.
+
+    The state is "new", "same" or "replaces".
+    """
 
     member: Member
     base: Path
@@ -35,7 +38,7 @@ class Step:
 
     @property
     def target(self) -> Path:
-        """The path of the file on this machine."""
+        """The path to which the file is restored on this machine."""
         return self.base / self.path
 
 
@@ -43,8 +46,9 @@ class Step:
 class Plan:
     """The planned restore of one backup.
 
-    `steps` contains the files to restore. `elsewhere` contains files that are not restored, because
-    they were neither in the data directory nor in the folder of the configuration file.
+    `steps` contains the files to restore. `elsewhere` contains the other files. They are not
+    restored, because on the original machine they were outside both the data directory and the
+    folder of the configuration file.
     """
 
     manifest: Manifest
@@ -61,14 +65,15 @@ class Plan:
     def writes(self) -> tuple[Step, ...]:
         """The steps that write a file.
 
-        An unchanged file is written only if the existing file is moved away with the old data.
+        An unchanged file is written only if `is_staged` is True for its step.
         """
         return tuple(step for step in self.steps if step.state != "same" or self.is_staged(step))
 
     def is_staged(self, step: Step) -> bool:
-        """Return True if the step's existing file is moved away together with the old data.
+        """Return True if the step's file belongs to the data, and the restore replaces all data.
 
-        The restore must then write the file, even if its contents are unchanged.
+        The existing file is then moved away with the old data. Therefore the restore must write the
+        file, even if its contents are unchanged.
         """
         return self.has_data and step.member.place == "data" and is_set_aside(step.path)
 
@@ -122,7 +127,7 @@ def _steps_of(chosen: list[Member], manifest: Manifest, places: Places) -> Itera
 
 
 def _refuse_disguise(member: Member, target: Path, data_dir: Path) -> None:
-    """Raise BackupRefused if a member must not replace the file at `target`.
+    """Raise BackupRefused if a member would replace identity or data, but must not.
 
     Only members of the parts `identity` and `data` may replace the gateway's identity and data.
     """

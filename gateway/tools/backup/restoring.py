@@ -28,28 +28,29 @@ _HELD: Final = (".lock", ".sock")
 def restore(file: Path, plan: Plan, *, now: float | None = None) -> str:
     """Restore the files of a plan.
 
-    Return the suffix that was appended to the names of the replaced files. If the plan contains
-    identity or data files, the caller must hold the locks of the data directory.
+    Existing files are not deleted, but renamed. Return the suffix that was appended to their names.
+    If the plan contains identity or data files, the caller must hold the locks of the data
+    directory.
 
     Raises:
         BackupRefused: if the backup has changed since the plan was made. Nothing was replaced.
         OSError: if a file cannot be written. The call can be repeated.
     """
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(now))
-    ending = f"before-{stamp}"
+    suffix = f"before-{stamp}"
     plan.places.configuration.absolute().parent.mkdir(parents=True, exist_ok=True)
     plan.places.data_dir.mkdir(parents=True, exist_ok=True)
     steps = {step.member.name: step for step in plan.writes}
     _stage(file, plan, steps)
     if plan.has_data:
-        _set_data_aside(plan.places.data_dir, ending)
+        _set_data_aside(plan.places.data_dir, suffix)
     for step in steps.values():
-        _put_in_place(step, ending, staged=plan.is_staged(step))
+        _put_in_place(step, suffix, staged=plan.is_staged(step))
     os.sync()
     if plan.has_data:
         shutil.rmtree(plan.places.data_dir / UNFINISHED_RESTORE)
         fsync_folder(plan.places.data_dir)
-    return ending
+    return suffix
 
 
 def _stage(file: Path, plan: Plan, steps: Mapping[str, Step]) -> None:
@@ -79,8 +80,8 @@ def _stage(file: Path, plan: Plan, steps: Mapping[str, Step]) -> None:
                 create(folder, name, chunks, mode=member.mode, owner=owner)
 
 
-def _set_data_aside(data_dir: Path, ending: str) -> None:
-    """Move the current data into a new folder with the name `ending`.
+def _set_data_aside(data_dir: Path, name: str) -> None:
+    """Move the gateway's current data to a new folder `name` in the data directory.
 
     If the move is interrupted, the restore must be repeated.
     """
@@ -88,9 +89,9 @@ def _set_data_aside(data_dir: Path, ending: str) -> None:
     shutil.rmtree(unfinished, ignore_errors=True)
     (data_dir / STAGE).rename(unfinished)
     fsync_folder(data_dir)
-    (data_dir / ending).mkdir()
+    (data_dir / name).mkdir()
     for folder in folders_in(data_dir):
-        aside = data_dir / ending / folder
+        aside = data_dir / name / folder
         for entry in _data_at(data_dir / folder):
             aside.mkdir(parents=True, exist_ok=True)
             entry.rename(aside / entry.name)
@@ -102,11 +103,11 @@ def _data_at(folder: Path) -> Iterator[Path]:
             yield entry
 
 
-def _put_in_place(step: Step, ending: str, *, staged: bool) -> None:
-    """Rename a file from its temporary name to its final name.
+def _put_in_place(step: Step, suffix: str, *, staged: bool) -> None:
+    """Rename a restored file from its temporary name to its final name.
 
-    If a file with the final name already exists, it is first renamed: `ending` is appended to its
-    name.
+    If a file with the final name exists, `suffix` is first appended to the name of the existing
+    file.
     """
     source, path = step.base, _temporary_path(step.path)
     if staged:
@@ -116,7 +117,7 @@ def _put_in_place(step: Step, ending: str, *, staged: bool) -> None:
         folder_of(step.base, step.path, _owner_of(step)) as (folder, name),
     ):
         if exists(folder, name):
-            os.rename(name, f"{name}.{ending}", src_dir_fd=folder, dst_dir_fd=folder)
+            os.rename(name, f"{name}.{suffix}", src_dir_fd=folder, dst_dir_fd=folder)
         os.rename(source_name, name, src_dir_fd=source_folder, dst_dir_fd=folder)
         os.fsync(folder)
 

@@ -28,9 +28,9 @@ class StillRunning(Exception):
 
 @contextlib.contextmanager
 def all_stopped(data_dir: Path) -> Iterator[None]:
-    """Hold the locks of all programs in a data directory and its tenants' directories.
+    """Context manager that locks a data directory, so that no program of the gateway can use it.
 
-    The locks are held until the `with` block ends.
+    It holds the lock of each program in the directory and in its tenants' directories.
 
     Raises:
         StillRunning: if a program holds its lock.

@@ -1,4 +1,4 @@
-"""Files of a gateway that go into a backup, and functions that read them consistently."""
+"""The files of a gateway that a backup contains, and functions that read them."""
 
 import grp
 import hashlib
@@ -36,7 +36,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class _Described:
-    """Properties of a file that was read: its `stat` result, size in bytes and SHA-256."""
+    """Properties of a file that has been read: its `stat` result, size in bytes and SHA-256."""
 
     status: os.stat_result
     size: int
@@ -45,7 +45,7 @@ class _Described:
 
 @dataclass(slots=True)
 class Sources:
-    """The files to back up. The `add` methods collect them.
+    """The files to back up. The methods `add_named`, `add_identity` and `add_data` add files.
 
     A data file is read twice: `add_data` computes its SHA-256, and `content_of` returns its bytes.
     All other files are small, and their contents are kept in memory.
@@ -59,7 +59,7 @@ class Sources:
     _files: dict[str, Path] = field(default_factory=dict)
 
     def add_named(self, files: Sequence[Named]) -> None:
-        """Add files to which the configuration refers. If a file is given twice, it is added once.
+        """Add files to which the configuration refers. A file that is given twice is added once.
 
         Raises:
             BackupRefused: if a file is missing, too large or not a regular file, or if its name is
@@ -130,11 +130,11 @@ class Sources:
         self._contents[member.name] = content
 
     def _place_of(self, file: Path) -> tuple[Place, str]:
-        """Return where the backup stores a file: its place, and the path within the place.
+        """Return the file's place in the backup, and its path within this place.
 
         The place is `data` for a file in the data directory, `configuration` for a file in the
-        folder of the configuration file, and `elsewhere` for all other files. If one of these two
-        folders is inside the other folder, a file in both belongs to the inner folder.
+        folder of the configuration file, and `elsewhere` for all other files. If one of the two
+        folders contains the other, files in the inner folder get the place of the inner folder.
         """
         folders: list[tuple[Place, Path]] = [("data", self.data_dir.absolute())]
         if self.configuration_dir is not None:
@@ -150,7 +150,7 @@ class Sources:
 def _read_small(file: Path, *, follow: bool) -> tuple[bytes, os.stat_result]:
     """Return the contents of a small file, and its `stat` result.
 
-    A symbolic link is followed only if `follow` is True.
+    A symbolic link is followed only if the argument `follow` is True.
     """
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
     try:

@@ -1,4 +1,4 @@
-"""Load generator for any MQTT broker: `oncegate bench`.
+"""A load generator for any MQTT broker (`oncegate bench`).
 
 The load generator must use far less CPU time than the broker that it measures. Messages are
 therefore created, verified and acknowledged in bursts, without running Python code for each

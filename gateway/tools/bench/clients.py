@@ -9,8 +9,8 @@ from typing import Final
 
 from gateway.tools.bench.connection import BenchFailed, Client
 from gateway.tools.bench.frames import BLOCK_MESSAGES, Frames
-from gateway.tools.bench.latency import Departures, Samples
-from gateway.tools.bench.publisher import Pace, Publisher
+from gateway.tools.bench.latency import Samples, SendTimes
+from gateway.tools.bench.publisher import FlowControl, Publisher
 from gateway.tools.bench.scenario import Scenario
 from gateway.tools.bench.subscriber import Source, Subscriber
 
@@ -26,7 +26,7 @@ OTHER_FILES: Final = 32
 
 
 class Clients:
-    """All publishers and subscribers of a run."""
+    """All publishers and subscribers of a load generator run."""
 
     def __init__(self, scenario: Scenario) -> None:
         self.deliveries = Samples()
@@ -66,19 +66,19 @@ class Clients:
     def _publisher(self, number: int) -> Publisher:
         scenario = self._scenario
         # Late or abandoned messages must not be timed as if they were later messages.
-        under_way_max = 2 * max(scenario.outstanding_messages, scenario.window)
+        in_transit_max = 2 * max(scenario.outstanding_messages, scenario.window)
         return Publisher(
             f"bench-{self._run}-p{number}",
             scenario.version,
             frames=self._frames(number),
-            pace=Pace(scenario.qos, scenario.window, scenario.outstanding_messages),
-            departures=Departures(step=scenario.timing_step, under_way_max=under_way_max),
+            flow_control=FlowControl(scenario.qos, scenario.window, scenario.outstanding_messages),
+            send_times=SendTimes(step=scenario.timing_step, in_transit_max=in_transit_max),
             samples=self.acknowledgements,
         )
 
     def _subscriber(self, number: int, expected: list[Frames]) -> Subscriber:
         sources = {
-            publisher: Source(expected[publisher], self.publishers[publisher].departures)
+            publisher: Source(expected[publisher], self.publishers[publisher].send_times)
             for publisher in self._scenario.sources_of(number)
         }
         return Subscriber(
@@ -90,7 +90,7 @@ class Clients:
         )
 
     def connect(self) -> None:
-        """Connect all clients, and create the subscribers' subscriptions.
+        """Connect all clients, and subscribe the subscribers to their topics.
 
         Raises BenchFailed if the broker refuses a client, and OSError if the broker cannot be
         reached.
@@ -106,7 +106,7 @@ class Clients:
         for client in self:
             client.connection.setblocking(False)
 
-    def leave(self) -> None:
+    def disconnect_subscribers(self) -> None:
         """Disconnect the subscribers.
 
         Their sessions remain, and the broker queues messages for them.
@@ -129,7 +129,7 @@ class Clients:
             subscriber.connection.setblocking(False)
 
     def disconnect(self) -> None:
-        """Disconnect all clients, and delete their sessions if the broker can still be reached."""
+        """Disconnect all clients. If the broker can still be reached, delete their sessions."""
         for client in self:
             client.disconnect()
         if not self._scenario.persistent:

@@ -51,14 +51,14 @@ RETURN_CODES: Final = {
 
 
 class BenchFailed(Exception):
-    """Error raised if the run cannot continue.
+    """Error raised if a load generator run cannot continue.
 
     The message states what the broker did, and what it was expected to do.
     """
 
 
 class Client:
-    """Base class of publishers and subscribers: one MQTT connection."""
+    """Base class of publishers and subscribers. A client has one MQTT connection."""
 
     def __init__(self, client_id: str, version: int) -> None:
         self.client_id = client_id
@@ -76,12 +76,12 @@ class Client:
 
     @property
     def connection(self) -> socket.socket:
-        """The socket of the connection. The client must have connected before."""
+        """The socket of the client's connection, which must have been opened before."""
         assert self._socket is not None, f"{self.client_id} has not been connected"
         return self._socket
 
     def use(self, connection: socket.socket) -> None:
-        """Use `connection` from now on. The previous connection is closed."""
+        """Replace the client's socket with `connection`, and close the previous socket."""
         self.close()
         self._socket = connection
         self.partial = bytearray()
@@ -92,7 +92,7 @@ class Client:
             self._socket = None
 
     def receive(self, data: bytearray, end: int, seconds: float) -> int:
-        """Process `data[:end]`, which was received at the time `seconds`.
+        """Process the first `end` bytes of `data`, which were received at the time `seconds`.
 
         Return the number of processed bytes.
         """
@@ -125,7 +125,7 @@ class Client:
             self._obey(packet.properties)
 
     def _obey(self, properties: Properties) -> None:
-        """Apply the limits that an MQTT 5.0 broker sets in its CONNACK."""
+        """Apply the limits from the CONNACK of an MQTT 5.0 broker. `properties` contains them."""
         if properties.receive_maximum is not None:
             self.receive_maximum = properties.receive_maximum
         # [MQTT5-3.2.2-21] applies although we requested no keep-alive. Half of the interval
@@ -144,8 +144,8 @@ class Client:
     ) -> Connect:
         """Return the CONNECT packet of this client.
 
-        `receive_maximum` is the maximum number of unacknowledged QoS 1 and 2 messages from the
-        broker. MQTT 3.1.1 has no such limit.
+        The argument `receive_maximum` is the maximum number of unacknowledged QoS 1 and 2 messages
+        from the broker. MQTT 3.1.1 has no such limit.
         """
         properties = None
         if self.version == 5:
@@ -160,7 +160,7 @@ class Client:
     def wait_for_packet(self, name: str) -> Packet:
         """Wait for the next packet and return it. The socket must still be blocking.
 
-        `name` is the expected packet, for error messages.
+        `name` is the packet's expected type, for error messages.
         """
         while True:
             size_bytes = packet_bytes_of(self.partial, 0, len(self.partial), self.version)
@@ -209,7 +209,7 @@ class Client:
             self.unsent = bytes(data[sent:])
 
     def keep_alive(self, seconds: float) -> None:
-        """Send PINGREQ once in each keep-alive interval that the broker has requested."""
+        """Send a PINGREQ if the broker's keep-alive interval requires one at the time `seconds`."""
         if self._socket is None:
             return
         if seconds >= self._ping_seconds + self._ping_every_seconds:

@@ -55,7 +55,10 @@ def payload_of(publisher: int, sequence: int, payload_bytes: int) -> bytes:
 
 
 class Frames:
-    """The PUBLISH packets of one publisher, created in bursts of at most `rows` messages."""
+    """The PUBLISH packets of one publisher, which are created in bursts.
+
+    A burst has at most `rows` messages.
+    """
 
     def __init__(
         self, *, topic: str, publisher: int, payload_bytes: int, qos: int, version: int, rows: int
@@ -82,11 +85,14 @@ class Frames:
         self._high_part = 0
 
     def rows_of(self, sequence: int, count: int) -> int:
-        """Return how many of `count` messages fit into one burst that starts at `sequence`."""
+        """Return how many of the next `count` messages fit into one burst.
+
+        `sequence` is the sequence number of the first message.
+        """
         return min(count, self.rows, BLOCK_MESSAGES - sequence % BLOCK_MESSAGES)
 
     def burst_of(self, sequence: int, count: int) -> memoryview:
-        """Return the bytes of `count` messages, with this publisher's own packet identifiers.
+        """Return `count` PUBLISH packets as one burst, with this publisher's packet identifiers.
 
         The first message has the sequence number `sequence`. `count` must not exceed the result of
         `rows_of`. The returned memoryview is overwritten by the next call.
@@ -103,10 +109,10 @@ class Frames:
     def expected_of(
         self, sequence: int, count: int, identifiers: tuple[bytearray, bytearray] | None
     ) -> memoryview:
-        """Return the bytes of `count` expected messages, with the broker's packet identifiers.
+        """Return the bytes of the next `count` PUBLISH packets that a subscriber should receive.
 
-        The first message has the sequence number `sequence`. `identifiers` has the high bytes and
-        the low bytes of the packet identifiers, or is None at QoS 0.
+        The first message has the sequence number `sequence`. `identifiers` contains the high bytes
+        and the low bytes of the packet identifiers that the broker has used, or is None at QoS 0.
         """
         end = count * self.row_bytes
         self._fill_sequences(sequence, count, end)
@@ -134,7 +140,7 @@ class Frames:
         self._matrix[at:end:row] = _LOW[low : low + count]
 
     def _fill_high_part(self, high_part: int) -> None:
-        """Write the six high bytes of the sequence number into all rows."""
+        """Write `high_part`, the six high bytes of the sequence number, into all rows."""
         for index, value in enumerate(high_part.to_bytes(SEQUENCE_BYTES - 2, "big")):
             column = self.sequence_at + index
             self._matrix[column :: self.row_bytes] = bytes([value]) * self.rows
@@ -142,10 +148,10 @@ class Frames:
 
 
 def acknowledgements_of(kind: int, high: bytearray, low: bytearray) -> bytearray:
-    """Return a burst of acknowledgement packets, one for each packet identifier.
+    """Return one acknowledgement packet for each packet identifier, as one burst.
 
-    `kind` is the packet type: PUBACK, PUBREC, PUBREL or PUBCOMP. `high` and `low` are the high
-    bytes and the low bytes of the identifiers.
+    `kind` is the packet type: PUBACK, PUBREC, PUBREL or PUBCOMP. `high` contains the high bytes of
+    the identifiers, and `low` the low bytes.
     """
     burst = bytearray(_ROW[kind] * len(high))
     burst[2::4] = high

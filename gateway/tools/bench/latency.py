@@ -1,4 +1,4 @@
-"""Latencies: the time from sending a message to its arrival.
+"""Latencies of messages: the time from sending a message to its arrival.
 
 If a message rate is set, the latency is measured from the *planned* time of sending. This avoids
 coordinated omission: if a broker stalls for a second, all messages planned for that second are
@@ -22,13 +22,13 @@ and from then on only every second new sample is stored. All parts of the run ke
 
 PERCENTILES: Final = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999}
 
-CURVE_SHARES: Final = [1 - 10 ** (-tenth / 10) for tenth in range(41)]
-"""Shares of the samples in the latency curve: from 0 to 0.9999, with ten steps for each additional
+CURVE_QUANTILES: Final = [1 - 10 ** (-tenth / 10) for tenth in range(41)]
+"""Quantiles for the latency chart: from 0 to 0.9999, with ten steps for each additional
 nine (0.9, 0.99, 0.999, 0.9999)."""
 
 
-class Plan:
-    """The schedule of one publisher: one message is due every `interval_seconds`."""
+class Schedule:
+    """The planned sending times of one publisher, which are `interval_seconds` apart."""
 
     def __init__(self, *, start_seconds: float, interval_seconds: float) -> None:
         self._start_seconds = start_seconds
@@ -38,54 +38,57 @@ class Plan:
         return self._start_seconds + sequence * self._interval_seconds
 
     def due_count(self, seconds: float) -> int:
-        """Return how many messages should have been sent by the time `seconds`."""
+        """Return how many messages the schedule requires to be sent by the time `seconds`."""
         return int((seconds - self._start_seconds) / self._interval_seconds) + 1
 
 
-class Departures:
-    """The times at which one publisher sent the messages that are still in transit.
+class SendTimes:
+    """The times at which one publisher sent its messages, for the measurement of latencies.
 
-    If the publisher has a plan, the planned times are used instead.
+    If the publisher has a schedule, latencies are measured from the planned times instead.
     """
 
-    def __init__(self, *, step: int, under_way_max: int) -> None:
-        self.plan: Plan | None = None
+    def __init__(self, *, step: int, in_transit_max: int) -> None:
+        self.schedule: Schedule | None = None
         self._step = step
-        self._mask = (1 << (under_way_max // step + 1).bit_length()) - 1
+        self._mask = (1 << (in_transit_max // step + 1).bit_length()) - 1
         self._seconds = array("d", bytes(8 * (self._mask + 1)))
 
-    def leave(self, sequence: int, count: int, seconds: float) -> None:
-        """Record that `count` messages starting at `sequence` were sent at the time `seconds`."""
-        if self.plan is not None:
+    def record_sent(self, sequence: int, count: int, seconds: float) -> None:
+        """Record the time `seconds` at which the next `count` messages were sent.
+
+        `sequence` is the sequence number of the first message.
+        """
+        if self.schedule is not None:
             return
         for index in self._timed(sequence, count):
             self._seconds[index & self._mask] = seconds
 
-    def arrive(self, sequence: int, count: int, seconds: float, samples: "Samples") -> None:
-        """Record that `count` messages starting at `sequence` arrived at the time `seconds`.
+    def record_arrival(self, sequence: int, count: int, seconds: float, samples: "Samples") -> None:
+        """Add the latencies of `count` messages, which arrived at the time `seconds`, to `samples`.
 
-        The latencies of the timed messages are added to `samples`.
+        `sequence` is the sequence number of the first message. Only timed messages are added.
         """
-        plan = self.plan
+        schedule = self.schedule
         for index in self._timed(sequence, count):
             left = (
                 self._seconds[index & self._mask]
-                if plan is None
-                else plan.seconds_of(index * self._step)
+                if schedule is None
+                else schedule.seconds_of(index * self._step)
             )
             samples.add(seconds - left)
 
     def _timed(self, sequence: int, count: int) -> range:
-        """Return the indexes of the timed messages among `count` messages starting at `sequence`.
+        """Return the numbers of the timed messages among `count` messages that start at `sequence`.
 
-        If the step is n, only the messages with the sequence numbers 0, n, 2n and so on are timed.
-        Their indexes are 0, 1, 2 and so on.
+        Timed messages are numbered separately. With a step of n, timed message 0 has the sequence
+        number 0, timed message 1 has n, timed message 2 has 2n, and so on.
         """
         return range(-(-sequence // self._step), (sequence + count - 1) // self._step + 1)
 
 
 class Samples:
-    """Measured latencies in seconds, and their percentiles."""
+    """The measured latencies in seconds, from which percentiles are calculated."""
 
     def __init__(self) -> None:
         self.clear()
@@ -109,9 +112,9 @@ class Samples:
             self._keep_every *= 2
 
     def percentiles_ms(self) -> dict[str, float]:
-        """Return p50, p90, p99, p99.9 and max in milliseconds.
+        """Return a dictionary with p50, p90, p99, p99.9 and max in milliseconds.
 
-        The dictionary is empty if there are no samples.
+        It is empty if there are no samples.
         """
         if not self._seconds:
             return {}
@@ -121,19 +124,22 @@ class Samples:
         }
 
     def curve_ms(self) -> list[tuple[float, float]]:
-        """Return the latency curve as pairs of a fraction and a latency in milliseconds.
+        """Return the points of a latency chart: pairs of a quantile and a latency in milliseconds.
 
-        The fraction is the proportion of samples with at most this latency. The list is empty if
-        there are no samples.
+        A quantile is the proportion of samples that do not exceed the latency, from 0 to 1. The
+        list is empty if there are no samples.
         """
-        shares = CURVE_SHARES if self._seconds else []
-        return list(zip(shares, self.milliseconds_of(shares), strict=True))
+        quantiles = CURVE_QUANTILES if self._seconds else []
+        return list(zip(quantiles, self.milliseconds_of(quantiles), strict=True))
 
-    def milliseconds_of(self, shares: Sequence[float]) -> list[float]:
-        """Return the latency in milliseconds at each quantile.
+    def milliseconds_of(self, quantiles: Sequence[float]) -> list[float]:
+        """Return the latency in milliseconds for each of `quantiles`, which are from 0 to 1.
 
-        `shares` are the quantiles, from 0 to 1. At least one sample is required.
+        At least one sample is required.
         """
         ordered = sorted(self._seconds)
         last = len(ordered) - 1
-        return [round(1000 * ordered[min(last, int(share * len(ordered)))], 4) for share in shares]
+        return [
+            round(1000 * ordered[min(last, int(quantile * len(ordered)))], 4)
+            for quantile in quantiles
+        ]

@@ -1,4 +1,4 @@
-"""The event loop of the load generator, which waits for sockets, reads from them, and publishes.
+"""The event loop of the load generator. It waits for sockets, reads from them, and publishes.
 
 Sockets are read one after another into a shared buffer. Until the next message is due, the loop
 sleeps in select(2), whose timeout has a resolution of microseconds. The timeout of epoll only has a
@@ -32,7 +32,7 @@ _PR_SET_TIMERSLACK: Final = 29
 
 
 class Loop:
-    """The event loop for all clients of a run.
+    """The event loop for all clients of a load generator run.
 
     Create the loop before the clients connect, so that the loop's file descriptor is low. select(2)
     does not accept high descriptors.
@@ -45,7 +45,7 @@ class Loop:
         self._publishers: list[Publisher] = []
         self._buffer = bytearray()
         self._view = memoryview(self._buffer)
-        self._is_planned = False
+        self._is_scheduled = False
         self._row_bytes = 0
 
     def __enter__(self) -> Self:
@@ -71,9 +71,9 @@ class Loop:
         self._view = memoryview(self._buffer)
 
     def begin(self) -> None:
-        """Start publishing. The publishers' plans and limits must already be set."""
-        self._is_planned = any(publisher.plan is not None for publisher in self._publishers)
-        if self._is_planned and sys.platform.startswith("linux"):
+        """Start publishing. The schedules and limits of the publishers must be set before."""
+        self._is_scheduled = any(publisher.schedule is not None for publisher in self._publishers)
+        if self._is_scheduled and sys.platform.startswith("linux"):
             ctypes.CDLL(None).prctl(_PR_SET_TIMERSLACK, TIMER_SLACK_NANOSECONDS)
         self._pump()
 
@@ -89,14 +89,14 @@ class Loop:
         self._pump()
 
     def _wait(self) -> float:
-        """Sleep if messages are planned. Return the timeout for the next epoll call, in seconds.
+        """Wait until the next scheduled message is due or a socket is readable, and return 0.
 
-        The sleep ends when the next message is due or a socket is readable. The timeout is then 0.
-        If no messages are planned, epoll waits for the sockets instead.
+        The result is the timeout for the next epoll call in seconds. If no messages are scheduled,
+        return a longer timeout without waiting here, because epoll waits for the sockets.
         """
         if self._spin:
             return 0
-        if not self._is_planned:
+        if not self._is_scheduled:
             return IDLE_SECONDS
         due = min(publisher.due_seconds() for publisher in self._publishers)
         wait = min(due - time.perf_counter(), IDLE_SECONDS)

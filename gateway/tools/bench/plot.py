@@ -1,7 +1,6 @@
-"""Draws a chart of a run as SVG: messages/s over time, and latencies by percentile.
+"""Draws charts of a load generator run as SVG: messages/s over time, and latencies by percentile.
 
-The chart is drawn without a plotting library, so that the load generator does not need one on a
-Raspberry Pi.
+No plotting library is used, so that the load generator does not need one on a Raspberry Pi.
 """
 
 import math
@@ -31,7 +30,7 @@ Point = tuple[float, float]
 
 
 def svg_of(result: Result, title: str) -> str:
-    """Return the complete SVG document for a result."""
+    """Return an SVG document with the charts for a result."""
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}">',
         f"<style>{STYLE}</style>",
@@ -56,7 +55,7 @@ def _throughput(result: Result) -> Iterable[str]:
 
 
 def _latency(result: Result) -> Iterable[str]:
-    """Yield the chart of latencies by percentile.
+    """Yield the SVG elements of the chart that shows latencies by percentile.
 
     On the percentile axis, p0, p90, p99, p99.9 and p99.99 are equally spaced. The latency axis is
     logarithmic.
@@ -105,7 +104,7 @@ def _ticks(left: int, ticks: Iterable[tuple[float, str]]) -> Iterable[str]:
 
 
 def _line(left: int, points: Sequence[Point], colour: str) -> str:
-    """Return an SVG line through points, whose coordinates range from 0 to 1.
+    """Return an SVG line through points in a chart. Their coordinates range from 0 to 1.
 
     `left` is the left edge of the chart in the SVG image.
     """

@@ -1,4 +1,4 @@
-"""Resource usage of a process, read from /proc: CPU time, memory, bytes written to disk."""
+"""The resource usage of a process, read from /proc: CPU time, memory, and bytes written to disk."""
 
 import os
 from dataclasses import dataclass

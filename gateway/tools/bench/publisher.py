@@ -24,17 +24,17 @@ from gateway.tools.bench.frames import (
     equal_prefix,
     identifier_of,
 )
-from gateway.tools.bench.latency import Departures, Plan, Samples
+from gateway.tools.bench.latency import Samples, Schedule, SendTimes
 from gateway.tools.bench.sequences import Sequences
 
 RUN_BYTES: Final = 4 * 4_096
 """Maximum bytes to search for a run of acknowledgements."""
 
 
-class Step:
-    """Counts the acknowledgements of one packet type that a publisher receives.
+class AcknowledgementCounter:
+    """A counter of the acknowledgements of one packet type that a publisher receives.
 
-    A publisher has one step at QoS 1 (PUBACK), and two steps at QoS 2 (PUBREC and PUBCOMP).
+    A publisher has one counter at QoS 1 (PUBACK), and two counters at QoS 2 (PUBREC and PUBCOMP).
     """
 
     def __init__(self, kind: int) -> None:
@@ -43,11 +43,11 @@ class Step:
         self._early: set[int] = set()
 
     def receive_run(self, data: bytearray, position: int, count: int, sent: int) -> int:
-        """Check up to `count` acknowledgements at byte `position` of `data`.
+        """Compare the bytes at `position` of `data` with the next expected acknowledgements.
 
-        Return their number if they are the expected acknowledgements, and 0 if not. Fewer than
-        `count` are checked if fewer of the `sent` messages are unacknowledged, or if the current
-        block of packet identifiers ends earlier.
+        Up to `count` acknowledgements are compared, but not more than are expected for `sent`
+        messages, and not beyond the current block of packet identifiers. If the bytes are equal,
+        count these acknowledgements and return their number. Otherwise return 0.
         """
         first = self.done % BLOCK_MESSAGES
         count = min(count, sent - self.done, BLOCK_MESSAGES - first)
@@ -61,10 +61,10 @@ class Step:
         return count
 
     def receive(self, packet_id: int, sent: int) -> int:
-        """Process one acknowledgement and return the sequence number of its message.
+        """Count one acknowledgement, and return the sequence number of its message.
 
-        Raises BenchFailed if no message is waiting for an acknowledgement with this packet
-        identifier.
+        `sent` is the number of messages sent so far. Raises BenchFailed if none of them is waiting
+        for an acknowledgement with this packet identifier.
         """
         sequence = self.sequence_of(packet_id)
         if packet_id > BLOCK_MESSAGES or sequence >= sent or sequence in self._early:
@@ -81,21 +81,21 @@ class Step:
     def sequence_of(self, packet_id: int) -> int:
         """Return the sequence number of the message to which an acknowledgement belongs.
 
-        Packet identifiers repeat. The message is the next unacknowledged message with this
+        Packet identifiers are reused. The message is the next unacknowledged one with this
         identifier.
         """
         return self.done + (packet_id - identifier_of(self.done)) % BLOCK_MESSAGES
 
     def has(self, sequence: int) -> bool:
-        """Return True if an acknowledgement of this type has arrived for the message `sequence`."""
+        """Return True if the acknowledgement of the message `sequence` has arrived."""
         return sequence < self.done or sequence in self._early
 
 
 @dataclass(frozen=True)
-class Pace:
-    """The QoS of a publisher, and the maximum number of its messages that are in transit.
+class FlowControl:
+    """The QoS of a publisher, and limits for the number of its messages in transit.
 
-    At QoS 1 and 2, at most `window` messages are unacknowledged. If there is no schedule, at most
+    At QoS 1 and 2, at most `window` messages are unacknowledged. Without a schedule, at most
     `outstanding` messages have not reached all receivers.
     """
 
@@ -105,9 +105,10 @@ class Pace:
 
 
 class Publisher(Client):
-    """Publishes to one topic, and stops after `sent_max` messages.
+    """A client that publishes to one topic, and stops after `sent_max` messages.
 
-    `receivers` has one record of received messages for each subscriber.
+    `receivers` contains a record for each subscriber, which shows the messages that it has
+    received.
     """
 
     def __init__(
@@ -116,35 +117,35 @@ class Publisher(Client):
         version: int,
         *,
         frames: Frames,
-        pace: Pace,
-        departures: Departures,
+        flow_control: FlowControl,
+        send_times: SendTimes,
         samples: Samples,
     ) -> None:
         super().__init__(client_id, version)
         self.frames = frames
-        self.qos = pace.qos
-        self.window = pace.window
+        self.qos = flow_control.qos
+        self.window = flow_control.window
         self.receivers: list[Sequences] = []
-        self.plan: Plan | None = None
+        self.schedule: Schedule | None = None
         self.sent = 0
         self.sent_max = 0
         self.refused = 0
-        self._outstanding = pace.outstanding
-        self.departures = departures
+        self._outstanding = flow_control.outstanding
+        self.send_times = send_times
         self._samples = samples
         # Missing messages with lower sequence numbers count as lost.
         self._given_up = 0
-        self._received = Step(PUBREC)
-        self._ended = Step(PUBCOMP if self.qos == 2 else PUBACK)
+        self._received = AcknowledgementCounter(PUBREC)
+        self._ended = AcknowledgementCounter(PUBCOMP if self.qos == 2 else PUBACK)
 
     @property
-    def steps(self) -> tuple[Step, ...]:
-        """The counters of the acknowledgement types in an exchange at this QoS."""
+    def counters(self) -> tuple[AcknowledgementCounter, ...]:
+        """The counters for the acknowledgements that this publisher receives at its QoS."""
         return (self._received, self._ended) if self.qos == 2 else (self._ended,)
 
     @property
     def completed(self) -> int:
-        """The number of messages whose exchange is complete.
+        """The number of messages whose exchange of packets is complete.
 
         At QoS 0, this is the number of sent messages.
         """
@@ -152,7 +153,7 @@ class Publisher(Client):
 
     @property
     def delivered(self) -> int:
-        """The number of messages that reached every receiver or were given up as lost."""
+        """The number of messages that have reached every receiver, or were given up as lost."""
         if not self.receivers:
             return self.completed
         return max(self._given_up, min([sequences.next for sequences in self.receivers]))
@@ -161,13 +162,13 @@ class Publisher(Client):
     def is_done(self) -> bool:
         return self.sent == self.sent_max == self.completed and self.delivered >= self.sent
 
-    def follow(self, plan: Plan) -> None:
-        """From now on, send messages and measure latencies according to `plan`."""
-        self.plan = plan
-        self.departures.plan = plan
+    def follow(self, schedule: Schedule) -> None:
+        """Send messages according to `schedule`, and measure latencies from its times."""
+        self.schedule = schedule
+        self.send_times.schedule = schedule
 
     def give_up(self) -> bool:
-        """Count all missing messages as lost. Return True if any messages were missing."""
+        """Count all missing messages as lost. Return True, or False if no messages were missing."""
         missing = self.delivered < self.sent
         self._given_up = self.sent
         return missing
@@ -175,23 +176,26 @@ class Publisher(Client):
     # -- sending
 
     def due_seconds(self) -> float:
-        """Return the time of the next message, or infinity while no message can be sent."""
-        if self.plan is None or self.unsent or self._room() == 0:
+        """Return the time at which the next message is due, or infinity if none can be sent now."""
+        if self.schedule is None or self.unsent or self._room() == 0:
             return math.inf
-        return self.plan.seconds_of(self.sent)
+        return self.schedule.seconds_of(self.sent)
 
     def pump(self, seconds: float) -> bool:
-        """Send the messages that may be sent now. Return True if a message was sent."""
+        """Send the messages that may be sent now. Return True if any message was sent.
+
+        `seconds` is the current time.
+        """
         if self.unsent:
             return False
         count = self._room()
-        if self.plan is not None:
-            count = min(count, self.plan.due_count(seconds) - self.sent)
+        if self.schedule is not None:
+            count = min(count, self.schedule.due_count(seconds) - self.sent)
         if count <= 0:
             return False
         while count > 0 and not self.unsent:
             rows = self.frames.rows_of(self.sent, count)
-            self.departures.leave(self.sent, rows, seconds)
+            self.send_times.record_sent(self.sent, rows, seconds)
             burst = self.frames.burst_of(self.sent, rows)
             self.sent += rows
             count -= rows
@@ -199,11 +203,15 @@ class Publisher(Client):
         return True
 
     def _room(self) -> int:
-        """Return how many more messages may be sent now, within the window and the other limits."""
+        """Return how many more messages may be sent now without exceeding a limit.
+
+        The limits are the window, the number of messages in transit, and the total number of
+        messages.
+        """
         room = self.sent_max - self.sent
         if self.qos:
             room = min(room, self.window - (self.sent - self.completed))
-        if room > 0 and self.plan is None:
+        if room > 0 and self.schedule is None:
             free = self._outstanding - (self.sent - self.delivered)
             if not self.qos and free < min(self._outstanding // 8, room):
                 # Sending few messages per system call is expensive, and more room comes soon.
@@ -225,7 +233,7 @@ class Publisher(Client):
         return position
 
     def _receive_run(self, data: bytearray, position: int, end: int, seconds: float) -> int:
-        """Process consecutive acknowledgements that have the expected bytes.
+        """Process consecutive acknowledgements if their bytes are as expected.
 
         Return the number of bytes processed, or 0 if the bytes differ.
         """
@@ -240,7 +248,7 @@ class Publisher(Client):
             before = self._ended.done
             count = self._ended.receive_run(data, position, count, bound)
             if count:
-                self.departures.arrive(before, count, seconds, self._samples)
+                self.send_times.record_arrival(before, count, seconds, self._samples)
         elif first_byte == FIRST_BYTE[PUBREC] and self.qos == 2:
             at = self._received.done % BLOCK_MESSAGES * ACKNOWLEDGEMENT_BYTES
             count = self._received.receive_run(data, position, count, self.sent)
@@ -280,7 +288,7 @@ class Publisher(Client):
             if self.qos == 2 and not self._received.has(sequence):
                 raise BenchFailed(f"{self.client_id}: PUBCOMP {packet.packet_id} before its PUBREC")
             self._ended.receive(packet.packet_id, self.sent)
-            self.departures.arrive(sequence, 1, seconds, self._samples)
+            self.send_times.record_arrival(sequence, 1, seconds, self._samples)
         else:
             raise BenchFailed(
                 f"{self.client_id}: the broker answered QoS {self.qos} with "

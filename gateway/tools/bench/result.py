@@ -1,4 +1,4 @@
-"""Results of a run, as Python values and as JSON."""
+"""The results of a load generator run, as Python values and as JSON."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ BUSY_SHARE: Final = 0.9
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """Counters at one moment of a run."""
+    """Values of the counters at one moment of a load generator run."""
 
     seconds: float
     sent: int
@@ -30,7 +30,7 @@ class Reading:
 def rate_of(before: Reading, now: Reading) -> float:
     """Return the message rate (messages/s) between two readings of the counters.
 
-    Received messages are counted. If none were received, sent messages are counted.
+    The rate is that of received messages, or of sent messages if none were received.
     """
     messages = now.received - before.received or now.sent - before.sent
     return messages / max(now.seconds - before.seconds, 1e-9)
@@ -38,7 +38,7 @@ def rate_of(before: Reading, now: Reading) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class Faults:
-    """Faults over the whole run, counted in messages.
+    """Numbers of messages with faults, over the whole run.
 
     Subscribers count four faults: `lost` messages never arrived, `duplicates` arrived more than
     once, `late` messages arrived after a later message, and `foreign` messages were changed or do
@@ -56,7 +56,7 @@ class Faults:
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """Results of a run.
+    """The results of a load generator run.
 
     Rates are measured from `start` to `stop`. Faults are counted from the first message to `end`.
     Each point of `timeline` contains the seconds since the start of the run, and the messages/s
@@ -94,9 +94,9 @@ class Result:
 
     @property
     def counted(self) -> int:
-        """The number of messages used to calculate the resource usage per message.
+        """The number of messages for calculating the resource usage per message.
 
-        Received messages are counted. If the run has no receivers, sent messages are counted.
+        It is the number of received messages, or of sent messages if the run has no receivers.
         """
         receives = self.scenario.subscribers and not self.scenario.never_reconnects
         return self.received if receives else self.sent
@@ -115,12 +115,12 @@ class Result:
 
     @property
     def limit(self) -> Literal["rate", "broker", "generator", "neither"]:
-        """The factor that limits the message rate.
+        """The bottleneck, which limits the message rate.
 
-        The factor is "rate" if a rate is configured, "broker" if the broker is busy, "generator" if
-        only the load generator is busy, and "neither" if neither of them is busy.
+        It is "rate" if a rate is configured, "broker" if the broker is busy, "generator" if only
+        the load generator is busy, and "neither" if none of these applies.
 
-        If both are busy, the factor is "broker", because a busy broker makes many small writes,
+        If both are busy, the result is "broker", because a busy broker makes many small writes,
         which keep the load generator busy too.
         """
         if self.scenario.rate is not None:

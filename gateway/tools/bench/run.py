@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Final
 
 from gateway.tools.bench.clients import Clients
-from gateway.tools.bench.latency import Plan
+from gateway.tools.bench.latency import Schedule
 from gateway.tools.bench.loop import Loop
 from gateway.tools.bench.processes import usage_of
 from gateway.tools.bench.result import Faults, Reading, Result, rate_of
@@ -34,7 +34,7 @@ Progress = Callable[[str, Reading], None]
 
 
 def ignore(_phase: str, _reading: Reading) -> None:
-    """Ignore a progress report."""
+    """Ignore a progress report. This is the default callback of `run`."""
 
 
 def run(
@@ -42,14 +42,15 @@ def run(
 ) -> Result:
     """Run the scenario and return the results.
 
-    `broker_pid` is the process id of a local broker. Its resource usage is measured too.
+    If the argument `broker_pid` is the process id of a local broker, the broker's resource usage is
+    measured too.
     """
     clients = Clients(scenario)
     with Loop(spin=scenario.spin) as loop:
         try:
             clients.connect()
             if scenario.away:
-                clients.leave()
+                clients.disconnect_subscribers()
             loop.add(clients.publishers if scenario.away else clients)
             return _Run(scenario, clients, loop, broker_pid, progress).measure()
         finally:
@@ -100,14 +101,14 @@ class _Run:
         return self._result(start, stop)
 
     def _begin(self) -> None:
-        """Start the publishers. If a message rate is set, their start times are staggered."""
+        """Start the publishers. If a message rate is set, they start one after another."""
         scenario = self._scenario
         now = time.perf_counter()
         for number, publisher in enumerate(self._clients.publishers):
             publisher.sent_max = WITHOUT_END if scenario.count is None else scenario.count
             if scenario.rate is not None:
                 publisher.follow(
-                    Plan(
+                    Schedule(
                         start_seconds=now + number / scenario.rate,
                         interval_seconds=scenario.publishers / scenario.rate,
                     )
@@ -115,9 +116,10 @@ class _Run:
         self._loop.begin()
 
     def _run_for(self, phase: str, seconds: float) -> None:
-        """Run the event loop for `seconds`.
+        """Run the event loop for `seconds` seconds.
 
         The loop stops earlier if the run is complete, or if there is no progress for too long.
+        `phase` is a name for progress reports.
         """
         now = time.perf_counter()
         end, shown, moved, given_up = now + seconds, now, now, now
@@ -144,7 +146,7 @@ class _Run:
             before = reading
 
     def _note(self, before: Reading, now: Reading) -> None:
-        """Append a point to the timeline: the message rate between two readings of the counters.
+        """Append the message rate between two readings of the counters to the timeline.
 
         If the timeline is full, every second point is removed.
         """

@@ -1,4 +1,4 @@
-"""The scenario of a load generator run: its clients, and how much and how fast they publish."""
+"""The scenario of a load generator run: its clients, the number of messages, and their rate."""
 
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -129,12 +129,12 @@ class Scenario:
 
     @property
     def never_reconnects(self) -> bool:
-        """True if the subscribers never reconnect, so that no messages are received."""
+        """True if the subscribers stay disconnected for the whole run, and receive no messages."""
         return self.away and self.count is None
 
     @property
     def outstanding_messages(self) -> int:
-        """The maximum number of messages that one publisher has in transit if no rate is set."""
+        """The maximum number of messages in transit from one publisher, if no rate is set."""
         if self.outstanding is not None:
             return self.outstanding
         into_one = 1 if self.shape == "pairs" else self.publishers
@@ -163,7 +163,7 @@ class Scenario:
         return STEP_FAST * max(1, copies // FEW_COPIES)
 
     def topic_of(self, run: str, publisher: int) -> str:
-        """Return the topic of a publisher.
+        """Return the topic to which a publisher sends in the run `run`.
 
         All topics have the same length, so that all frames have the same length too.
         """

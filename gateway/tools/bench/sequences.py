@@ -10,7 +10,10 @@ from bisect import bisect_right
 
 
 class Sequences:
-    """Record of the received sequence numbers. `next` is the highest received number plus 1."""
+    """A record of the messages that one subscriber has received from one publisher.
+
+    `next` is the highest sequence number that was received, plus 1.
+    """
 
     def __init__(self) -> None:
         self.next = 0
@@ -22,12 +25,12 @@ class Sequences:
         self._ends: list[int] = []
 
     def receive_run(self, count: int) -> None:
-        """Count the next `count` messages, which were received in order."""
+        """Count `count` messages that were received in order."""
         self.next += count
         self.received += count
 
     def receive(self, sequence: int) -> None:
-        """Count one message, which might be repeated or out of order."""
+        """Count the message with the number `sequence`. It might be repeated or out of order."""
         if sequence >= self.next:
             if sequence > self.next:
                 self._starts.append(self.next)
@@ -48,7 +51,7 @@ class Sequences:
         return gaps + max(0, sent - self.next)
 
     def _fill(self, sequence: int) -> bool:
-        """Remove a sequence number from its gap. Return False if no gap contains it."""
+        """Remove a sequence number from the gap that contains it. Return False if there is none."""
         index = bisect_right(self._starts, sequence) - 1
         if index < 0 or sequence >= self._ends[index]:
             return False

@@ -20,7 +20,7 @@ from gateway.tools.bench.frames import (
     acknowledgements_of,
     equal_prefix,
 )
-from gateway.tools.bench.latency import Departures, Samples
+from gateway.tools.bench.latency import Samples, SendTimes
 from gateway.tools.bench.sequences import Sequences
 
 RUN_ROWS: Final = 4_096
@@ -28,22 +28,22 @@ RUN_ROWS: Final = 4_096
 
 
 class Source:
-    """The state that a subscriber keeps for one publisher.
+    """A publisher from a subscriber's point of view.
 
-    It contains the frames that are expected from the publisher, and the record of received
-    messages.
+    It contains the frames that are expected from the publisher, its sending times, and the record
+    of received messages.
     """
 
-    def __init__(self, frames: Frames, departures: Departures) -> None:
+    def __init__(self, frames: Frames, send_times: SendTimes) -> None:
         self.frames = frames
-        self.departures = departures
+        self.send_times = send_times
         self.sequences = Sequences()
 
 
 class Subscriber(Client):
-    """Receives messages from one or more publishers.
+    """A client that receives messages from one or more publishers.
 
-    `sources` contains the state of each publisher. The key is the publisher's index.
+    `sources` contains an object for each publisher. The key is the publisher's index.
     """
 
     def __init__(
@@ -134,7 +134,7 @@ class Subscriber(Client):
         expected = source.frames.expected_of(sequences.next, count, identifiers)
         if not data.startswith(expected, position):
             return self._receive_rows(data, position, count, source, seconds)
-        source.departures.arrive(sequences.next, count, seconds, self._samples)
+        source.send_times.record_arrival(sequences.next, count, seconds, self._samples)
         sequences.receive_run(count)
         if identifiers is not None:
             self.send(acknowledgements_of(PUBACK if self.qos == 1 else PUBREC, *identifiers))
@@ -143,10 +143,10 @@ class Subscriber(Client):
     def _receive_rows(
         self, data: bytearray, position: int, count: int, source: Source, seconds: float
     ) -> int:
-        """Process rows one by one, because they differ from the expected rows.
+        """Process PUBLISH packets (rows) one by one, because they differ from the expected ones.
 
-        Processing stops before the first row that is not a message from this publisher. Return the
-        number of bytes processed.
+        Processing stops before the first row that is not a message from `source`. Return the number
+        of bytes processed.
         """
         frames, sequences, row_bytes = source.frames, source.sequences, self._row_bytes
         start = position
@@ -159,7 +159,7 @@ class Subscriber(Client):
             if not data.startswith(frames.expected_of(sequence, 1, identifiers), position):
                 break
             if sequence >= sequences.next:
-                source.departures.arrive(sequence, 1, seconds, self._samples)
+                source.send_times.record_arrival(sequence, 1, seconds, self._samples)
             sequences.receive(sequence)
             if identifiers is not None:
                 self.send(acknowledgements_of(PUBACK if self.qos == 1 else PUBREC, *identifiers))

@@ -1,10 +1,9 @@
 """The exporter writes all events of the journal to sealed segment files, in order.
 
-It calls `on_sealed` when a segment is durable. From then on, the events of this segment may be
+When a segment is durable, the exporter calls `on_sealed`. From then on, the segment's events may be
 removed from the journal. All events of a segment have the same boot (run of the broker), store
-(database) and clock quality, and consecutive sequence numbers. At startup and after any failure,
-the unfinished segment is discarded, and the journal is read again from the end of the last sealed
-segment.
+(database) and clock quality, and consecutive sequence numbers. After any failure and at startup,
+the unfinished segment is discarded, and the journal is read again from the last sealed segment on.
 """
 
 from __future__ import annotations
@@ -46,9 +45,9 @@ logger = logging.getLogger(__name__)
 
 
 class Exporter:
-    """Exports the journal of one data directory.
+    """The exporter of the journal in one data directory. `run` starts the export.
 
-    `run` starts the export. The status report uses the public attributes.
+    The public attributes are for the status report.
     """
 
     def __init__(
@@ -89,7 +88,7 @@ class Exporter:
 
     @property
     def public_keys(self) -> list[str]:
-        """The current public key and the former public keys of this gateway. The newest is last."""
+        """The public keys that this gateway has had, in hexadecimal form, the current one last."""
         return self._signing_key.public_keys
 
     @property
@@ -100,11 +99,11 @@ class Exporter:
         return {"segment": self._writer.header.segment, "events": self._writer.count}
 
     def survey_soon(self) -> None:
-        """Check the journal again soon, because the broker might now use a different database."""
+        """Request a new check of the journal. The broker might have replaced its database."""
         self._survey_due = True
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Export until `stop` is set. Then export the remaining events for a limited time."""
+        """Export events until `stop` is set, and then the remaining events for a limited time."""
         backoff = Backoff(EXPORT_RETRY_SECONDS)
         while not stop.is_set():
             if self._on_step is not None:
@@ -164,10 +163,10 @@ class Exporter:
     async def _survey(self) -> None:
         """Find new events that reuse sequence numbers, and continue the export with them.
 
-        The export would skip these events, because it has already exported their sequence numbers.
-        Sequence numbers are reused if the database was replaced, or if it lost its last commits
-        because the SD card ignores fsync. In both cases, no events from the same run of the broker
-        have been exported yet. The export continues with the first batch of this run.
+        Without this check they would be skipped, because their numbers were already exported.
+        Numbers are reused if the database was replaced, or if it lost its last commits because the
+        SD card ignores fsync. In both cases, the broker's current run was not exported yet. Its
+        first batch is next.
         """
         sequence = -1
         unknown: dict[str, Blob] = {}
@@ -234,7 +233,7 @@ class Exporter:
     def _takes(
         self, writer: SegmentWriter, batch: JournalBatch, first_sequence: int, bytes_count: int
     ) -> bool:
-        """Return True if the events of this batch can be appended to the unfinished segment."""
+        """Return True if lines with events of `batch` can be appended to the unfinished segment."""
         header = writer.header
         return (
             (header.boot, header.store, header.clock) == (batch.boot, batch.store, batch.clock)

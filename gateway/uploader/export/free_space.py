@@ -1,4 +1,4 @@
-"""Checks that the session log leaves enough disk space for the broker."""
+"""Checks of free disk space. The session log must leave enough space for the broker."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from gateway.uploader.settings import FREE_BYTES_MAX, FREE_SHARE
 def check_free_space(directory: Path, bytes_min: int | None) -> None:
     """Raise `OSError` (ENOSPC) if fewer than ``bytes_min`` bytes are free.
 
-    If ``bytes_min`` is None, a fraction of the disk's size must be free.
+    The check applies to the disk of ``directory``. If ``bytes_min`` is None, a fraction of the
+    disk's size must be free.
     """
     disk = os.statvfs(directory)
     if bytes_min is None:
@@ -26,9 +27,9 @@ def check_free_space(directory: Path, bytes_min: int | None) -> None:
 
 
 def is_on_disk_of(url: str, directory: Path) -> bool:
-    """Return True if a target URL is a directory in the same file system as ``directory``.
+    """Return True if the target URL is a directory in the same file system as ``directory``.
 
-    In this case, moving segments to the target frees no space for the broker.
+    Moving segments to such a target frees no space for the broker.
     """
     parts = urlsplit(url)
     if parts.scheme != "file":

@@ -1,4 +1,4 @@
-"""Reads the journal in pages, which contain several batches of events each.
+"""Reads the broker's journal in pages. A page contains several batches of events.
 
 Damaged batches do not stop the export.
 """
@@ -28,7 +28,7 @@ preceding blob. Raises `OSError` if the journal cannot be read."""
 
 
 class JournalPages:
-    """Reads and decodes the batches of the journal, one page at a time.
+    """The journal's batches of events, which are read and decoded page by page.
 
     A damaged batch is copied to log/damaged and skipped. Its events are not exported.
     """
@@ -43,16 +43,17 @@ class JournalPages:
         self._seen_damaged: OrderedDict[str, None] = OrderedDict()
 
     def after(self, sequence: int) -> list[JournalBatch]:
-        """Return the next batches with events after ``sequence``.
+        """Return the next batches that contain events after the sequence number ``sequence``.
 
         The list is empty at the end of the journal.
         """
         return self._page(sequence, self._batch_of)
 
     def headers_after(self, sequence: int) -> list[Blob]:
-        """Return the headers of the next encoded batches, without decoding their events.
+        """Return the headers of the next batches, without decoding their events.
 
-        A header contains the identifier of the broker run that wrote the events.
+        The batches contain events after the sequence number ``sequence``. A header identifies the
+        broker run that wrote the events.
         """
         return self._page(sequence, self._header_of)
 
@@ -68,9 +69,9 @@ class JournalPages:
             self._bytes_max *= 2
 
     def _header_of(self, blob: bytes, sequence: int) -> Blob | None:
-        """Return the header of an encoded batch, or None if the batch is skipped.
+        """Return the header of the encoded batch ``blob``, or None to skip the batch.
 
-        A batch is skipped if it is damaged or has no events after ``sequence``.
+        A batch is skipped if it is damaged or contains no events after ``sequence``.
         """
         try:
             header = Blob(blob)
@@ -80,9 +81,9 @@ class JournalPages:
         return header if header.last_sequence > sequence else None
 
     def _batch_of(self, blob: bytes, sequence: int) -> JournalBatch | None:
-        """Decode a batch. Return None if the batch is skipped.
+        """Decode the batch ``blob``, or return None to skip it.
 
-        A batch is skipped if it is damaged or has no events after ``sequence``.
+        A batch is skipped if it is damaged or contains no events after ``sequence``.
         """
         if blob == self._latest[0] and self._latest[1] <= sequence:
             return None

@@ -2,8 +2,8 @@
 
 When an operation fails because the disk is full, a part of the reserve is freed. The operation is
 retried immediately, before other programs use the space. If the upload target is on another disk,
-the space for one small segment is enough. Once this segment has been uploaded, the broker can
-remove the segment's events from the journal. This frees more space.
+the space for one small segment is enough. When this segment has been uploaded, the broker can
+remove the segment's events from its journal, which frees more space.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Reserve:
         self._path = log_dir / "reserve"
 
     def make(self) -> None:
-        """Allocate the full size of the reserve file again, if there is enough space."""
+        """Extend the reserve file to its full size, if the disk has enough free space."""
         disk = os.statvfs(self._path.parent)
         size_bytes = min(RESERVE_BYTES_MAX, disk.f_blocks * disk.f_frsize // RESERVE_SHARE)
         if self._size() >= size_bytes or self.is_tight():
@@ -42,7 +42,7 @@ class Reserve:
             logger.info("no reserve for a full disk could be made: %s", line_of(problem))
 
     def give(self) -> bool:
-        """Free a part of the reserve. Return False if the reserve was already empty."""
+        """Free a part of the reserve. Return True, or False if the reserve was already empty."""
         size_bytes = self._size()
         with suppress(OSError):
             os.truncate(self._path, max(0, size_bytes - RESERVE_STEP_BYTES))
@@ -50,7 +50,7 @@ class Reserve:
         return False
 
     def is_tight(self) -> bool:
-        """Return True if little disk space is free. Segments should then be small."""
+        """Return True if there is so little free disk space that segments should be small."""
         disk = os.statvfs(self._path.parent)
         return disk.f_bavail * RESERVE_SHARE < 4 * disk.f_blocks
 

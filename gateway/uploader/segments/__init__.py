@@ -1,4 +1,4 @@
-"""Segment files: names, writing, verification, and the chain of segments.
+"""Segment files of the session log: their names, writing, verification, and the chain of segments.
 
-Each segment refers to the previous one. See docs/formats/session-log.md.
+In the chain, each segment refers to the previous one (docs/formats/session-log.md).
 """

@@ -1,10 +1,10 @@
 """The head of the chain of segments: the newest sealed segment. The next segment refers to it.
 
 The head is recorded in `log/chain.json`, because the newest segment's file is removed some time
-after its upload. `log/chain.json` is written after each new segment. After a crash, only the newest
-segment might be missing from this file. At every start, the file is compared with the segment
-files. If it is unclear whether events are in a segment, they are exported again, so that no event
-is lost. An event in two segments has the same identity `(gateway, boot, sequence)` in both, so
+after its upload. `log/chain.json` is written after each new segment, so after a crash, only the
+newest segment can be missing from it. At every start, it is compared with the segment files. If it
+is unclear whether events are in a segment, they are exported again, so that no event is lost. If an
+event is in two segments, it has the same identity `(gateway, boot, sequence)` in both, so that
 readers can drop the duplicate.
 """
 
@@ -52,7 +52,7 @@ class Head:
 
 
 class Chain:
-    """The state of the chain of segments.
+    """The newest part of the chain of segments.
 
     It contains the properties of the newest segments (the newest last), and the boots (runs of the
     broker) whose events have been exported.
@@ -83,15 +83,15 @@ class Chain:
     def last_sequence(self) -> int:
         """The sequence number of the last sealed event.
 
-        A change of the gateway's id does not reset the number.
+        It remains the same if the gateway's id changes.
         """
         return self.head.last_sequence if self.head is not None else 0
 
     def load(self) -> None:
         """Load the state from log/chain.json, correct it from the segment files, and save it.
 
-        If the newest segments are damaged, they are moved to log/damaged. Raises `OSError` if the
-        files cannot be read or written.
+        Damaged segments at the end of the chain are moved to log/damaged. Raises `OSError` if files
+        cannot be read or written.
         """
         for directory in ("open", "sealed", "sent"):
             make_folder(self._log_dir / directory)
@@ -119,12 +119,12 @@ class Chain:
         self._save()
 
     def _own(self, directory: str) -> Iterator[SegmentName]:
-        """Yield this gateway's segments in a folder of the log, the newest first."""
+        """Yield the segments of this gateway in a folder of the log, the newest first."""
         names = each_segment_in(self._log_dir / directory, newest_first=True)
         return (name for name in names if name.gateway == self._gateway)
 
     def _not_before_head(self, directory: str) -> list[SegmentName]:
-        """Return a folder's segments that are not older than the head (the chain's newest segment).
+        """Return a folder's segments that are not older than the chain's newest segment (the head).
 
         If the head is unknown, return the newest segments in the folder.
         """
@@ -136,8 +136,8 @@ class Chain:
     def _is_whole(self, name: SegmentName) -> bool:
         """Return True if a sealed segment is complete. A damaged segment is moved to log/damaged.
 
-        A segment that is no longer in log/sealed was either uploaded, and counts as complete, or it
-        was damaged and moved to log/damaged.
+        A segment that is no longer in log/sealed counts as complete, unless it was moved to
+        log/damaged.
         """
         path = path_of(self._log_dir / "sealed", name)
         try:
@@ -169,7 +169,10 @@ class Chain:
         return False
 
     def _take(self, name: SegmentName) -> None:
-        """Add a segment found on disk to the chain, or correct the SHA-256 of the chain's head."""
+        """Add a segment that was found on disk to the chain.
+
+        If it is the chain's newest segment, but has another SHA-256, replace the recorded one.
+        """
         head = self.head
         if head is None or head.gateway != self._gateway or name.segment > head.segment:
             self._add(name)

@@ -1,8 +1,8 @@
 """Unreadable files in log/damaged, where an operator can examine them.
 
-A segment stays in log/damaged until it is readable again, and is then uploaded. It is not uploaded
-if its events were exported again in the meantime. The number of all other files (batches of the
-journal, versions of log/chain.json, and segments that were exported again) is limited.
+When a segment in log/damaged is readable again, it is uploaded, unless its events were exported
+again in the meantime. The number of all other files (batches of the journal, versions of
+log/chain.json, and segments that were exported again) is limited.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ def segments_set_aside(log_dir: Path) -> Iterator[SegmentName]:
 def exported_again(log_dir: Path, names: Sequence[SegmentName]) -> set[SegmentName]:
     """Return the damaged segments in `names` whose events were exported again.
 
-    The events of a damaged segment were exported again if log/sealed or log/sent contains a new
-    segment with the same number that begins with the same event or an earlier event. If the new
-    segment is shorter, the next segments contain the remaining events.
+    This has happened if log/sealed or log/sent contains another segment with the same number, which
+    begins with the same event or an earlier one. If the new segment is shorter, the following
+    segments contain the remaining events.
     """
     wanted = {(name.gateway, name.segment) for name in names}
     folders = {
@@ -75,7 +75,10 @@ def exported_again(log_dir: Path, names: Sequence[SegmentName]) -> set[SegmentNa
 
 
 def retire(log_dir: Path, name: SegmentName) -> None:
-    """Rename a segment whose events were exported again, so that its upload is not retried."""
+    """Rename a segment in log/damaged, because its events were exported again.
+
+    After this, its upload is not retried.
+    """
     directory = _directory_with_room(log_dir)
     move_durably(path_of(directory, name), directory / f"{name}.exported-again")
 

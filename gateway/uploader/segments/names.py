@@ -1,6 +1,8 @@
-"""The names of segment files. A name describes the contents (docs/formats/session-log.md)::
+"""The names of segment files (docs/formats/session-log.md). A name describes the file's contents::
 
-<gateway>.<boot>.<segment, 8 digits>.<first>-<last, 12 digits each>.<sha256>.jsonl.zst
+    <gateway>.<boot>.<segment, 8 digits>.<first>-<last, 12 digits each>.<sha256>.jsonl.zst
+
+`first` and `last` are sequence numbers of events, and the hash is that of the whole file.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ class SegmentName:
 
 
 def segment_name_of(text: str) -> SegmentName | None:
-    """Parse the name of a segment file. Return None if the file is not a segment."""
+    """Parse the name of a segment file, or return None if it is not a segment's name."""
     match = _NAME.fullmatch(text)
     if match is None:
         return None
@@ -58,7 +60,7 @@ def path_of(directory: Path, name: SegmentName) -> Path:
 
 
 def make_path(directory: Path, name: SegmentName) -> Path:
-    """Return the path of a segment. Create its subfolder if necessary.
+    """Return the path of a segment. Create the segment's subfolder if necessary.
 
     Raises `OSError` if the subfolder cannot be created.
     """
@@ -73,7 +75,7 @@ def segments_in(directory: Path) -> list[SegmentName]:
 def each_segment_in(directory: Path, *, newest_first: bool = False) -> Iterator[SegmentName]:
     """Yield all segments in a directory, or none if the directory does not exist.
 
-    To limit memory, only the names in one subfolder are loaded at a time.
+    Only the names in one subfolder are loaded at a time, to save memory.
     """
     try:
         paths = subfolders_in(directory, newest_first=newest_first)

@@ -8,7 +8,7 @@ from pathlib import Path
 class NewerFormat(OSError):
     """Error raised for a file that a newer version of Oncegate wrote.
 
-    The message names both versions and the fix.
+    The message names both versions, and explains how to continue.
     """
 
     def __init__(self, file: Path, found: object, understood: int) -> None:

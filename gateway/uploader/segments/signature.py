@@ -51,7 +51,7 @@ class SignedPart:
     sha256: str
 
     def signed_bytes(self) -> bytes:
-        """Return the data to be signed."""
+        """Return the bytes that are signed."""
         numbers = (self.segment, self.first_sequence, self.last_sequence)
         lines = (PREFIX, self.gateway, *map(str, numbers), self.sha256)
         return "".join(f"{line}\n" for line in lines).encode("ascii")

@@ -1,10 +1,10 @@
 """Verifies a sealed segment: name, checksums, header, footer and every sequence number.
 
-A signature in the footer is verified too. The caller decides which key is expected, and whether a
-signature is required.
+If the footer contains a signature, it is verified too. The caller decides which key is expected,
+and whether a signature is required.
 
-If a segment has a fault, `DamagedSegment` is raised with the reason. The memory usage is limited
-for any input, because a zstd frame is never decompressed beyond the format's limit.
+If a segment is invalid, `DamagedSegment` is raised with the reason. The memory usage is limited for
+any input, because a zstd frame is never decompressed beyond the format's limit.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class DamagedSegment(ValueError):
 
 
 class UnknownVersion(DamagedSegment):
-    """Error raised for a file with the right checksum, but in a newer version of the format."""
+    """Error raised for an undamaged segment in a newer version of the format."""
 
 
 @dataclass(frozen=True, slots=True)

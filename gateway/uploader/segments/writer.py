@@ -67,9 +67,9 @@ class SegmentHeader:
 
 
 class SegmentWriter:
-    """Appends lines of consecutive events to a segment, and then signs and seals the segment.
+    """An unfinished segment, to which lines of consecutive events are appended.
 
-    Without `signer`, the segment is not signed.
+    It is then signed and sealed. If `signer` is None, it is not signed.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class SegmentWriter:
         return self.first_sequence + self.count
 
     def room(self, segment_bytes_max: int) -> int:
-        """Return how many bytes of lines still fit into the segment before its footer.
+        """Return how many bytes of lines still fit into the segment, in addition to its footer.
 
         `segment_bytes_max` is the maximum size of the whole segment.
         """
@@ -107,7 +107,7 @@ class SegmentWriter:
         self.count += count
 
     def seal(self, sealed_dir: Path) -> SegmentName:
-        """Finish the file and move it to ``sealed_dir``. The file is then durable.
+        """Finish the file and move it to ``sealed_dir``. Afterwards the file is durable.
 
         After an `OSError`, the file might be in ``sealed_dir``, in log/open, or in neither. The
         next `Chain.load` restores a consistent state.

@@ -1,4 +1,4 @@
-"""Runs work in a thread that may hang, without delaying the exit of the process."""
+"""Runs a function in a thread that might hang. The process can still exit without delay."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from collections.abc import Callable
 
 
 async def in_daemon_thread(work: Callable[[], None]) -> None:
-    """Run `work` in a daemon thread and wait for it. Exceptions in `work` are raised again.
+    """Run the function `work` in a daemon thread and wait for it. Its exceptions are raised again.
 
-    Cancelling stops only the wait, not the thread. The process can exit while the thread is still
-    running. With `asyncio.to_thread`, the process could not exit before the thread ends. Without a
-    network, this can take minutes.
+    If the wait is cancelled, the thread continues, but does not prevent the process from exiting.
+    With `asyncio.to_thread`, the process could not exit before the thread ends. Without a network,
+    this can take minutes.
     """
     loop = asyncio.get_running_loop()
     ended: asyncio.Future[None] = loop.create_future()
 
-    def settle(problem: BaseException | None) -> None:
+    def finish(problem: BaseException | None) -> None:
         if ended.done():
             return
         if problem is None:
@@ -34,7 +34,7 @@ async def in_daemon_thread(work: Callable[[], None]) -> None:
             problem = raised
         # The loop may be closed, so that nothing waits for the result.
         with contextlib.suppress(RuntimeError):
-            loop.call_soon_threadsafe(settle, problem)
+            loop.call_soon_threadsafe(finish, problem)
 
     threading.Thread(target=run, name="upload", daemon=True).start()
     await ended

@@ -1,4 +1,4 @@
-"""Uploads to a bucket or container (S3, GCS, Azure, HTTP PUT), with the library obstore.
+"""Uploads to a bucket or container (S3, GCS, Azure, or HTTP PUT) with the library obstore.
 
 Credentials come from environment variables (AWS_*, GOOGLE_*, AZURE_*). They are never stored or
 passed on. A segment is uploaded by one PUT request, so it is either complete or missing at the
@@ -71,9 +71,9 @@ class ObjectStoreTarget:
             )
 
     def _has(self, name: str, data: bytes) -> bool:
-        """Return True if the target already contains the object `name` with these bytes.
+        """Return True if the target already contains an object with this name and these bytes.
 
-        This happens after a crash between the upload of a segment and its move to log/sent.
+        This is possible after a crash between the upload of a segment and its move to log/sent.
         """
         if self._size(name) != len(data):
             return False
@@ -114,6 +114,6 @@ def _target_error(problem: Exception) -> TargetError:
 
 
 def _is_md5_of(data: bytes, e_tag: str | None) -> bool:
-    """Return True if the ETag is the MD5 of `data`, as it is in many stores after a simple PUT."""
+    """Return True if the ETag is the MD5 of `data`. Many stores return this after a simple PUT."""
     digest = hashlib.md5(data, usedforsecurity=False).hexdigest()
     return e_tag is not None and e_tag.strip('"').lower() == digest

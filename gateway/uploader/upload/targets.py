@@ -1,7 +1,7 @@
-"""The targets for sealed segments. A target stores the bytes of a file under the file's name.
+"""The targets for sealed segments. A target stores the contents of a file under the file's name.
 
-When `put` returns, the target has stored exactly these bytes durably under this name. A second
-`put` of the same segment changes nothing. If `put` fails, it raises `TargetError`.
+When `put` returns, the target has stored these contents durably. If `put` is called again for the
+same segment, nothing changes. If `put` fails, it raises `TargetError`.
 """
 
 from __future__ import annotations
@@ -86,7 +86,10 @@ class DirectoryTarget:
 
 
 def target_of(url: str, data_dir: Path, *, checksum_header: bool = True) -> Target:
-    """Return the target for a URL. Raises `TargetError` if the URL is not supported."""
+    """Return the target for a URL. Raises `TargetError` if the URL is not supported.
+
+    `data_dir` is the gateway's data directory.
+    """
     parts = urlsplit(url)
     if parts.scheme == "file":
         path = Path(unquote(parts.path))

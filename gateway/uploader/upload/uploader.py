@@ -1,8 +1,8 @@
 """Uploads sealed segments to their target, oldest first. Uploaded segments are kept for some time.
 
-A segment keeps its name and bytes, even if its upload is interrupted and repeated. Old segments are
-removed from log/sent. A segment is never removed from log/sealed before its upload. An unreadable
-segment is moved to log/damaged and retried later. It does not delay other segments.
+A segment keeps its name and contents, even if its upload is interrupted and repeated. The oldest
+segments are removed from log/sent. A segment is never removed from log/sealed before its upload. An
+unreadable segment is moved to log/damaged and retried later. It does not delay other segments.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ NAMES_SHOWN = 3
 
 
 class Uploader:
-    """Uploads the segments of a data directory to their target. `run` starts the upload."""
+    """The uploader of a data directory's segments. `run` starts the upload."""
 
     def __init__(self, settings: SessionLogSettings) -> None:
         self._settings = settings
@@ -96,12 +96,12 @@ class Uploader:
         return {"count": self._sealed.count, "bytes": self._sealed.size_bytes}
 
     def wake(self) -> None:
-        """Continue the upload, because log/sealed contains a new segment."""
+        """Start the next upload now, because log/sealed contains a new segment."""
         self._sealed_changed = True
         self._work.set()
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Upload until ``stop`` is set. Then upload the remaining segments within a time limit."""
+        """Upload segments until ``stop`` is set, and then the rest within a time limit."""
         backoff = Backoff(UPLOAD_RETRY_SECONDS)
         await self._count()
         while not stop.is_set():
@@ -119,7 +119,7 @@ class Uploader:
                 logger.info("segments wait in log/sealed for the next start")
 
     async def _count(self) -> None:
-        """Count the segments in all folders in a separate thread, when the uploader starts."""
+        """Count the segments in all folders in a thread, when the uploader starts."""
         for folder in (self._sealed, self._sent, self._damaged):
             # If the folder cannot be listed now, the first pass reports it.
             with suppress(OSError):
@@ -140,7 +140,7 @@ class Uploader:
         await asyncio.to_thread(_prune, self._sent, bytes_keep=bytes_keep, files_keep=files_keep)
 
     async def _upload_all(self, stop: asyncio.Event) -> bool:
-        """Upload all segments in log/sealed once. Return False after a failure."""
+        """Try to upload all segments in log/sealed. Return True, or False after a failure."""
         try:
             make_folder(self._sealed_dir)
             make_folder(self._sent_dir)
@@ -219,7 +219,7 @@ class Uploader:
         self._show_damaged()
 
     async def _try_damaged_again(self, stop: asyncio.Event) -> None:
-        """Upload the readable segments in log/damaged. Can raise `TargetError` or `OSError`."""
+        """Upload readable segments in log/damaged. Raises `TargetError` or `OSError` on failure."""
         log_dir = self._settings.log_dir
         names = list(islice(segments_set_aside(log_dir), DAMAGED_TRIED_MAX))
         # One call in a thread for all segments: thousands of files accumulate while the target is
@@ -238,7 +238,7 @@ class Uploader:
         self._show_damaged()
 
     async def _try_again(self, name: SegmentName) -> None:
-        """If a damaged segment is readable again, move it to log/sealed and upload it."""
+        """Move a damaged segment that is readable again to log/sealed, and upload it."""
         log_dir = self._settings.log_dir
         path = path_of(log_dir / "damaged", name)
         try:
@@ -255,7 +255,7 @@ class Uploader:
         await self._upload(name)
 
     def _show_damaged(self) -> None:
-        """Update the status message about the segments in log/damaged."""
+        """Update the status report's message about the segments in log/damaged."""
         self._damaged.list_folders()
         count = self._damaged.count
         if not count:
@@ -277,7 +277,7 @@ def _tidied(folder: SegmentFolder) -> None:
 
 
 def _prune(sent: SegmentFolder, *, bytes_keep: int, files_keep: int) -> None:
-    """Remove the oldest uploaded segments if there are too many. Raises `OSError` on failure."""
+    """Remove the oldest uploaded segments if they exceed a limit. Raises `OSError` on failure."""
     # Checked each time, because the broker also removes files if the disk runs short.
     subfolders = sent.list_folders()
     if sent.count <= files_keep and sent.size_bytes <= bytes_keep:

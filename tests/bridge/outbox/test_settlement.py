@@ -41,13 +41,13 @@ def test_a_pubrec_has_to_be_durable_and_a_pubcomp_not() -> None:
     exchanges, first, _ = two_in_flight()
     wire = Wire()
     settlement = Settlement(exchanges, wire.send)
-    settlement.settle(Pubrec(first.packet_id))
+    settlement.apply(Pubrec(first.packet_id))
     assert settlement.needs_commit
     assert wire.sent == []
     settlement.send_durable([])
     assert wire.sent == [pubrel(first.packet_id)]
     later = Settlement(exchanges, wire.send)
-    later.settle(Pubcomp(first.packet_id))
+    later.apply(Pubcomp(first.packet_id))
     assert (later.completed, later.needs_commit) == ([first], False)
 
 
@@ -55,8 +55,8 @@ def test_a_pubcomp_of_no_exchange_is_counted_and_an_unknown_pubrec_answered() ->
     exchanges, first, _ = two_in_flight()
     wire = Wire()
     settlement = Settlement(exchanges, wire.send)
-    settlement.settle(Pubcomp(first.packet_id))
-    settlement.settle(Pubrec(99))
+    settlement.apply(Pubcomp(first.packet_id))
+    settlement.apply(Pubrec(99))
     settlement.send_durable([])
     assert (settlement.unexpected_answers, settlement.completed) == (1, [])
     assert wire.sent == [pubrel(99)]
@@ -66,8 +66,8 @@ def test_on_a_new_connection_everything_in_flight_goes_out_again_before_what_is_
     exchanges, first, second = two_in_flight()
     old, new = Wire(), Wire()
     settlement = Settlement(exchanges, old.send)
-    settlement.settle(Pubrec(second.packet_id))
-    settlement.settle(Connected(new.send, session_present=True))
+    settlement.apply(Pubrec(second.packet_id))
+    settlement.apply(Connected(new.send, session_present=True))
     third = exchanges.start(3, Publication("t", b"c"))
     settlement.send_durable([third])
     assert old.sent == []
@@ -79,11 +79,11 @@ def test_on_a_new_connection_everything_in_flight_goes_out_again_before_what_is_
 
 
 def test_without_a_session_every_exchange_is_over() -> None:
-    for signal in (Connected(Wire().send, session_present=False), SessionLost()):
+    for event in (Connected(Wire().send, session_present=False), SessionLost()):
         exchanges, first, second = two_in_flight()
         settlement = Settlement(exchanges, Wire().send)
-        settlement.settle(Pubrec(first.packet_id))
-        settlement.settle(signal)
+        settlement.apply(Pubrec(first.packet_id))
+        settlement.apply(event)
         assert (settlement.returned, settlement.released) == ([first, second], [])
         assert settlement.needs_commit
         assert len(exchanges) == 0
@@ -92,10 +92,10 @@ def test_without_a_session_every_exchange_is_over() -> None:
 def test_the_end_of_an_older_connection_does_not_end_the_present_one() -> None:
     old, new = Wire(), Wire()
     settlement = Settlement(Exchanges(window=10), old.send)
-    settlement.settle(Connected(new.send, session_present=True))
-    settlement.settle(Disconnected(old.send))
+    settlement.apply(Connected(new.send, session_present=True))
+    settlement.apply(Disconnected(old.send))
     assert settlement.send == new.send
-    settlement.settle(Disconnected(new.send))
+    settlement.apply(Disconnected(new.send))
     assert settlement.send is None
 
 

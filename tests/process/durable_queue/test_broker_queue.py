@@ -25,7 +25,7 @@ def queue_of(database: TextDatabase) -> BrokerQueue[Text]:
 
 def started_by(queue: BrokerQueue[Text], count: int) -> list[str]:
     """Start exchanges as a commit does, and return their texts."""
-    queue.write_settled()
+    queue.write_changes()
     queue.start(count)
     return [each.message.text for each in queue.started]
 
@@ -55,7 +55,7 @@ def test_messages_of_ended_exchanges_come_first_again(database: TextDatabase) ->
     started_by(queue, 3)
     settlement = ExchangeSettlement(queue.exchanges)
     settlement.lose_session()
-    queue.settle(settlement)
+    queue.apply(settlement)
     assert (queue.waiting, queue.started) == (5, [])
     started_by(queue, 0)
     queue.undo_start()
@@ -80,12 +80,12 @@ def test_ended_exchanges_are_counted_and_their_rows_go_or_wait_again(
     settlement.complete(queue.exchanges.receive_pubcomp(1))
     settlement.complete(None)
     settlement.lose_session()
-    queue.settle(settlement)
-    assert (queue.waiting, queue.gone, queue.gone_bytes) == (4, [first], 2)
+    queue.apply(settlement)
+    assert (queue.waiting, queue.to_remove, queue.bytes_to_remove) == (4, [first], 2)
     assert queue.counters == {"forwarded": 1, "unexpected_answers": 1, "republished": 1}
     assert started_by(queue, 9) == ["b", "c", "d", "e"]
     queue.committed()
-    assert (queue.gone, queue.bytes_held) == ([], database.texts.totals()[1])
+    assert (queue.to_remove, queue.bytes_held) == ([], database.texts.totals()[1])
 
 
 def test_what_a_transaction_adds_is_counted(database: TextDatabase) -> None:

@@ -33,11 +33,11 @@ async def test_what_has_arrived_is_one_commit_and_sent_after_it(tmp_path: Path) 
     async with running(database) as texts:
         texts.write("a")
         texts.write("b", "c")
-        await texts.settle()
+        await texts.wait_until_durable()
         assert (database.commits, texts.sent) == (1, [b"1 a", b"2 b", b"3 c"])
         assert [each.packet_id for each in database.texts.in_flight()] == [1, 2, 3]
-        texts.signal(("pubrec", 2))
-        await texts.settle()
+        texts.add_event(("pubrec", 2))
+        await texts.wait_until_durable()
         assert (database.commits, texts.sent[3:]) == (2, [b"pubrel 2"])
         assert [each.released for each in database.texts.in_flight()] == [False, True, False]
 
@@ -48,20 +48,20 @@ async def test_a_removal_waits_for_another_commit_but_not_for_long(
     database = TextDatabase(tmp_path / "texts.db")
     async with running(database) as texts:
         texts.write("a", "b")
-        texts.signal(("pubrec", 1))
-        await texts.settle()
-        texts.signal(("pubrec", 1))
-        await texts.settle()
+        texts.add_event(("pubrec", 1))
+        await texts.wait_until_durable()
+        texts.add_event(("pubrec", 1))
+        await texts.wait_until_durable()
         commits = database.commits
-        texts.signal(("pubcomp", 1))
-        await texts.settle()
+        texts.add_event(("pubcomp", 1))
+        await texts.wait_until_durable()
         assert (database.commits, database.texts.totals()[0]) == (commits, 2)
         texts.write("c")
-        await texts.settle()
+        await texts.wait_until_durable()
         assert (database.commits, database.texts.totals()[0]) == (commits + 1, 2)
         monkeypatch.setattr(committer, "REMOVAL_SECONDS_MAX", 0.0)
-        texts.signal(("pubrec", 2))
-        texts.signal(("pubcomp", 2))
+        texts.add_event(("pubrec", 2))
+        texts.add_event(("pubcomp", 2))
         async with asyncio.timeout(DEADLINE_SECONDS):
             while database.texts.totals()[0] != 1:  # noqa: ASYNC110 - it has no event
                 await asyncio.sleep(0.01)
@@ -76,7 +76,7 @@ async def test_a_delayed_commit_waits_until_it_is_urgent(tmp_path: Path) -> None
         texts.write("b")
         texts.hurry()
         async with asyncio.timeout(DEADLINE_SECONDS / 2):
-            await texts.settle()
+            await texts.wait_until_durable()
         assert database.commits == 1
 
 
@@ -84,9 +84,9 @@ async def test_at_the_end_the_rest_is_committed_and_removals_with_it(tmp_path: P
     database = TextDatabase(tmp_path / "texts.db")
     async with running(database) as texts:
         texts.write("a", "b")
-        await texts.settle()
-        texts.signal(("pubrec", 1))
-        texts.signal(("pubcomp", 1))
+        await texts.wait_until_durable()
+        texts.add_event(("pubrec", 1))
+        texts.add_event(("pubcomp", 1))
         texts.write("c")
     again = TextDatabase(database.path)
     assert [each.message for each in again.texts.in_flight()] == [Text("b"), Text("c")]
@@ -116,13 +116,13 @@ async def test_on_a_full_disk_messages_wait_and_answers_do_not(
         database = TextDatabase(disk.folder / "texts.db")
         async with running(database) as texts:
             texts.write("a")
-            await texts.settle()
+            await texts.wait_until_durable()
             disk.fill()
             texts.write("b" * 100_000)
-            await texts.settle()
+            await texts.wait_until_durable()
             assert (texts.disk_full, texts.reports, len(texts.arrivals)) == (True, [True], 1)
-            texts.signal(("pubrec", 1))
-            await texts.settle()
+            texts.add_event(("pubrec", 1))
+            await texts.wait_until_durable()
             assert texts.sent == [b"1 a", b"pubrel 1"]
             disk.empty()
             async with asyncio.timeout(DEADLINE_SECONDS):
@@ -146,7 +146,7 @@ async def test_a_message_whose_commit_found_no_room_is_sent_after_the_one_that_d
 
         monkeypatch.setattr(texts.commits, "commit", no_room_once)
         texts.write("a")
-        await texts.settle()
+        await texts.wait_until_durable()
         assert (texts.sent, texts.queue.waiting, len(texts.queue.exchanges)) == ([], 0, 0)
         async with asyncio.timeout(DEADLINE_SECONDS):
             while not texts.sent:  # noqa: ASYNC110 - it has no event
@@ -158,8 +158,8 @@ async def test_a_message_whose_commit_found_no_room_is_sent_after_the_one_that_d
 async def test_the_name_of_a_session_is_stored_with_the_next_commit(tmp_path: Path) -> None:
     database = TextDatabase(tmp_path / "texts.db")
     async with running(database) as texts:
-        texts.signal(("name-1", 0))
-        await texts.settle()
+        texts.add_event(("name-1", 0))
+        await texts.wait_until_durable()
         assert database.property("session") == "name-1"
 
 
@@ -170,14 +170,14 @@ async def test_what_is_stopped_without_room_for_anything_sends_nothing(
     database = TextDatabase(tmp_path / "texts.db")
     async with running(database) as texts:
         texts.write("a")
-        await texts.settle()
+        await texts.wait_until_durable()
 
         async def no_room() -> bool:
             database.roll_back()
             return False
 
         monkeypatch.setattr(texts.commits, "commit", no_room)
-        texts.signal(("pubrec", 1))
+        texts.add_event(("pubrec", 1))
         await asyncio.sleep(0.05)
     assert texts.sent == [b"1 a"]
     again = TextDatabase(database.path)

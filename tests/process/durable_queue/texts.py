@@ -72,7 +72,7 @@ def queue_on(path: Path, window: int = 10) -> tuple[TextDatabase, BrokerQueue[Te
 class TextCommitter(QueueCommitter[tuple[str, int]]):
     """A committer that records the packets to the broker in `sent`.
 
-    A signal is an answer and its packet identifier, or a session's name.
+    A event is an answer and its packet identifier, or a session's name.
     """
 
     def __init__(self, database: TextDatabase, *, commit_delay_seconds: float = 0.0) -> None:
@@ -93,16 +93,16 @@ class TextCommitter(QueueCommitter[tuple[str, int]]):
     def has_arrivals(self) -> bool:
         return bool(self.arrivals)
 
-    def _settle(self, signals: Sequence[tuple[str, int]]) -> None:
+    def _process(self, events: Sequence[tuple[str, int]]) -> None:
         settlement = ExchangeSettlement(self.queue.exchanges)
-        for name, packet_id in signals:
+        for name, packet_id in events:
             if name == "pubrec":
                 settlement.receive_pubrec(packet_id, b"pubrel %d" % packet_id)
             elif name == "pubcomp":
                 settlement.complete(self.queue.exchanges.receive_pubcomp(packet_id))
             else:
                 settlement.session = name
-        self.queue.settle(settlement)
+        self.queue.apply(settlement)
 
     def _plan(self, *, takes_arrivals: bool) -> bool:
         self._taken = list(self.arrivals) if takes_arrivals else []

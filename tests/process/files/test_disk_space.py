@@ -52,9 +52,9 @@ def test_of_what_is_free_some_is_left_to_those_that_are_stored(
     store = OutboxStore(tmp_path / "outbox.db")
     shown = []
     for free in (16 * 1024 * 1024, 16 * 1024 * 1024 - 1):
-        monkeypatch.setattr(store.space, "_disk", lambda free=free: (1 << 40, free))
+        monkeypatch.setattr(store.space, "_size_and_free_bytes", lambda free=free: (1 << 40, free))
         shown.append(store.space.has_room())
-    monkeypatch.setattr(store.space, "_disk", lambda: (1600, 100))
+    monkeypatch.setattr(store.space, "_size_and_free_bytes", lambda: (1600, 100))
     assert (shown, store.space.has_room()) == ([True, False], True)
     store.close()
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gateway.tools.bench import latency
-from gateway.tools.bench.latency import Departures, Plan, Samples
+from gateway.tools.bench.latency import Samples, Schedule, SendTimes
 
 
 def samples_of(*seconds: float) -> Samples:
@@ -36,33 +36,33 @@ def test_too_many_samples_are_thinned_and_the_worst_is_kept(
 
 
 def test_a_message_that_left_late_is_timed_from_its_planned_time() -> None:
-    departures = Departures(step=1, under_way_max=4)
-    departures.plan = Plan(start_seconds=10.0, interval_seconds=0.5)
+    send_times = SendTimes(step=1, in_transit_max=4)
+    send_times.schedule = Schedule(start_seconds=10.0, interval_seconds=0.5)
     samples = Samples()
-    departures.leave(0, 100, 60.0)
-    departures.arrive(98, 2, 61.0, samples)
+    send_times.record_sent(0, 100, 60.0)
+    send_times.record_arrival(98, 2, 61.0, samples)
     assert samples.curve_ms()[0] == (0.0, 1500.0)
     assert samples.percentiles_ms()["max"] == 2000.0
 
 
 def test_a_plan_states_how_many_are_due() -> None:
-    plan = Plan(start_seconds=10.0, interval_seconds=0.5)
-    assert [plan.due_count(seconds) for seconds in (10.0, 10.4, 10.5, 12.0)] == [1, 1, 2, 5]
-    assert plan.due_count(9.0) <= 0
+    schedule = Schedule(start_seconds=10.0, interval_seconds=0.5)
+    assert [schedule.due_count(seconds) for seconds in (10.0, 10.4, 10.5, 12.0)] == [1, 1, 2, 5]
+    assert schedule.due_count(9.0) <= 0
 
 
 @pytest.mark.parametrize("step", [1, 3, 64])
 def test_one_message_in_every_few_is_timed_from_when_it_left(step: int) -> None:
-    departures = Departures(step=step, under_way_max=1000)
+    send_times = SendTimes(step=step, in_transit_max=1000)
     samples = Samples()
     left: dict[int, float] = {}
     sequence = 0
     for burst in range(200):
-        departures.leave(sequence, burst, float(burst))
+        send_times.record_sent(sequence, burst, float(burst))
         left |= dict.fromkeys(range(sequence, sequence + burst), float(burst))
         sequence += burst
         if sequence >= 500:
-            departures.arrive(sequence - 500, burst, 1000.0, samples)
+            send_times.record_arrival(sequence - 500, burst, 1000.0, samples)
     timed = [value for key, value in left.items() if key % step == 0]
     assert samples.percentiles_ms()["max"] <= 1000.0 * (1000.0 - min(timed))
     assert math.isfinite(samples.percentiles_ms()["p99"])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.tools.bench.latency import CURVE_SHARES
+from gateway.tools.bench.latency import CURVE_QUANTILES
 from gateway.tools.bench.plot import GAP, LEFT, PANEL_HEIGHT, PANEL_WIDTH, TOP, svg_of
 from tests.tools.bench.results import reading, result
 
@@ -31,7 +31,7 @@ def lines_of(picture: ElementTree.Element) -> list[list[tuple[float, float]]]:
 
 
 latencies = st.lists(st.floats(0.0, 1e6), min_size=41, max_size=41).map(
-    lambda values: list(zip(CURVE_SHARES, sorted(values), strict=True))
+    lambda values: list(zip(CURVE_QUANTILES, sorted(values), strict=True))
 )
 
 

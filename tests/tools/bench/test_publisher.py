@@ -111,8 +111,8 @@ def test_any_order_of_answers_cut_anywhere_ends_all_exchanges(
 def begin_at(publisher: Publisher, sequence: int) -> None:
     """Set the publisher's counters as if `sequence` messages had been sent and acknowledged."""
     publisher.sent = sequence
-    for step in publisher.steps:
-        step.done = sequence
+    for counter in publisher.counters:
+        counter.done = sequence
 
 
 @pytest.mark.parametrize("qos", [1, 2])

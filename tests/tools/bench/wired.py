@@ -7,9 +7,9 @@ from itertools import pairwise
 
 from gateway.tools.bench.connection import Client
 from gateway.tools.bench.frames import BLOCK_MESSAGES, Frames
-from gateway.tools.bench.latency import Departures, Samples
+from gateway.tools.bench.latency import Samples, SendTimes
 from gateway.tools.bench.loop import Loop
-from gateway.tools.bench.publisher import Pace, Publisher
+from gateway.tools.bench.publisher import FlowControl, Publisher
 from gateway.tools.bench.subscriber import Source, Subscriber
 
 TOPICS = ("t/0", "t/1")
@@ -30,7 +30,7 @@ def frames_of(publisher: int, *, qos: int, version: int, rows: int = 512) -> Fra
 def subscriber_of(publishers: int, *, qos: int, version: int) -> Subscriber:
     sources = {
         number: Source(
-            frames_of(number, qos=qos, version=version), Departures(step=1, under_way_max=64)
+            frames_of(number, qos=qos, version=version), SendTimes(step=1, in_transit_max=64)
         )
         for number in range(publishers)
     }
@@ -42,8 +42,8 @@ def publisher_of(*, qos: int, version: int, window: int, rows: int = 512) -> Pub
         "publisher",
         version,
         frames=frames_of(0, qos=qos, version=version, rows=rows),
-        pace=Pace(qos, window, BLOCK_MESSAGES),
-        departures=Departures(step=1, under_way_max=2 * window),
+        flow_control=FlowControl(qos, window, BLOCK_MESSAGES),
+        send_times=SendTimes(step=1, in_transit_max=2 * window),
         samples=Samples(),
     )
 
