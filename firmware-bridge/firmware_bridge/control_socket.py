@@ -1,7 +1,7 @@
-"""Reports the bridge's status, and found and lost serial ports, to the broker's control socket.
+"""Client of the broker's control socket: sends the bridge's status and events about serial ports.
 
-While the broker is not running, the socket does not exist. Status reports are then skipped, but
-events about found and lost ports are queued. Reports never delay readings.
+An event is a serial port that was found or lost. While the broker is not running, the socket does
+not exist. Status reports are then skipped, but events are queued. Sending never delays readings.
 """
 
 import asyncio
@@ -29,15 +29,16 @@ ANSWER_SECONDS_MAX = 5.0
 # Largest number of kinds of alarms. The broker has the same limit. Each kind is a level of a topic.
 ALARMS_MAX = 100
 ALARM = re.compile(r"[a-z][a-z_]{0,39}")
-QUANTITIES_MAX = 1_000_000
-"""Quantities kept per device while only statistics are removed: more than any device has."""
 
 Observation = Literal["serial_port_found", "serial_port_lost"]
 Status = dict[str, object]
 
 
 class ControlSocket:
-    """The connection to the broker's control socket at `path`, with a queue of port events."""
+    """Sender of status reports and port events to the broker's control socket.
+
+    Events are queued until they have been sent. `path` is the path of the socket.
+    """
 
     def __init__(self, path: Path) -> None:
         self._client = ControlClient(path, ANSWER_SECONDS_MAX)
@@ -60,7 +61,7 @@ class ControlSocket:
     async def run(self, status: Callable[[], Status], report_seconds: float) -> None:
         """Send a status report every `report_seconds` seconds, and queued events immediately.
 
-        `status` returns the report. This method runs until it is cancelled.
+        `status` is called to create each report. This method runs until it is cancelled.
         """
         try:
             while True:
@@ -84,13 +85,13 @@ class ControlSocket:
             {
                 "command": "report",
                 "source": "bridge",
-                "status": bounded(status),
+                "status": shortened(status),
                 "alarms_number": self._alarms_number,
             }
         )
         if "alarms" in answer:
             self._alarms_number = answer.get("alarms_number")
-            self.alarms = payloads_of(answer["alarms"])
+            self.alarms = alarm_payloads(answer["alarms"])
 
     async def _ask(self, request: Status) -> Status:
         try:
@@ -100,10 +101,12 @@ class ControlSocket:
             return {}
 
 
-def payloads_of(alarms: object) -> dict[str, bytes]:
-    """Return one MQTT payload for each kind of alarm. `alarms` is from a response of the broker.
+def alarm_payloads(alarms: object) -> dict[str, bytes]:
+    """Return the MQTT payload for each kind of alarm.
 
-    A payload is JSON, or empty if no alarm of its kind is active. Invalid kinds are omitted.
+    `alarms` is a part of a response from the broker. It contains the details of each active kind,
+    and None for each inactive kind. The payload of an active kind is its details as JSON. The
+    payload of an inactive kind is empty. Kinds with invalid names are left out.
     """
     kinds = alarms if isinstance(alarms, dict) else {}
     return {
@@ -113,15 +116,17 @@ def payloads_of(alarms: object) -> dict[str, bytes]:
     }
 
 
-def bounded(status: Status) -> Status:
-    """Return the status, shortened to at most `STATUS_BYTES_MAX` bytes of JSON.
+def shortened(status: Status) -> Status:
+    """Return the status, shortened so that its JSON has at most `STATUS_BYTES_MAX` bytes.
 
-    The 5-second statistics of quantities are removed first. If the status is still too long, only 8
-    quantities per device are kept, then none, and finally all devices are removed.
+    If the status is too long, parts are removed one after another until it fits: first the 5-second
+    statistics of all quantities, then all but 8 quantities per device, then all quantities, and
+    finally all devices.
     """
-    for limit in (None, QUANTITIES_MAX, 8, 0):
-        if limit is not None:
-            status = _with_quantities(status, limit)
+    if len(json.dumps(status)) <= STATUS_BYTES_MAX:
+        return status
+    for quantities_max in (None, 8, 0):
+        status = _without_statistics(status, quantities_max)
         if len(json.dumps(status)) <= STATUS_BYTES_MAX:
             return status
     ports = status["ports"]
@@ -129,7 +134,11 @@ def bounded(status: Status) -> Status:
     return {**status, "ports": [{**port, "devices": []} for port in ports]}
 
 
-def _with_quantities(status: Status, limit: int) -> Status:
+def _without_statistics(status: Status, quantities_max: int | None) -> Status:
+    """Return the status without the 5-second statistics of quantities.
+
+    Only the first `quantities_max` quantities of each device are kept. If it is None, all are kept.
+    """
     ports = status["ports"]
     assert isinstance(ports, list)
     return {
@@ -138,7 +147,10 @@ def _with_quantities(status: Status, limit: int) -> Status:
             {
                 **port,
                 "devices": [
-                    {**device, "quantities": [_plain(q) for q in device["quantities"][:limit]]}
+                    {
+                        **device,
+                        "quantities": [_plain(q) for q in device["quantities"][:quantities_max]],
+                    }
                     for device in port["devices"]
                 ],
             }

@@ -29,7 +29,7 @@ _MODELS = {
 
 
 def announcer_of(settings: BridgeSettings) -> Announcer[PortSettings]:
-    """Return an announcer, which publishes the descriptions of devices for Home Assistant.
+    """Return the announcer, which publishes the descriptions of devices for Home Assistant.
 
     If no Home Assistant prefix is configured, the announcer only removes the descriptions that
     earlier runs published.
@@ -41,13 +41,13 @@ def announcer_of(settings: BridgeSettings) -> Announcer[PortSettings]:
         settings.data_dir / FILE_NAME,
         descriptions.configs if prefix is not None else lambda _: {},
         ports=settings.ports,
-        still_there=descriptions.take_ports,
+        configured=descriptions.use_ports,
         status_topic=None if prefix is None else f"{prefix}/{STATUS}",
     )
 
 
 class _Descriptions:
-    """The descriptions of all devices for Home Assistant, as JSON.
+    """Descriptions of all devices for Home Assistant, as JSON.
 
     A description is cached until its device changes, because creating the descriptions of hundreds
     of devices with thousands of values takes a long time.
@@ -60,19 +60,19 @@ class _Descriptions:
         self._ports: dict[str, DescribedPort] = {}
         self._latest: dict[str, tuple[SeenDevice, bytes | None]] = {}
 
-    def take_ports(
+    def use_ports(
         self, devices: Mapping[str, SeenDevice], ports: Sequence[PortSettings]
     ) -> dict[str, SeenDevice]:
-        """From now on, describe only devices on `ports`.
+        """Store the properties of the configured ports, which are needed to describe their devices.
 
-        Return the devices in `devices` that are still configured.
+        Return the devices in `devices` that are still configured on one of the ports, by name.
         """
         self._ports = {port.name: _described(port) for port in ports}
         self._latest = {}
-        return still_there(devices, ports)
+        return still_configured(devices, ports)
 
     def configs(self, seen: Seen) -> Mapping[str, bytes]:
-        """Return the descriptions of the gateway and of all devices in `seen`, by topic."""
+        """Return all descriptions by topic: those of the gateway and of the devices in `seen`."""
         settings = self._settings
         return _gateway_description(settings, self._prefix, self._version) | {
             topic_for(self._prefix, settings.gateway_id, name): config
@@ -97,7 +97,7 @@ class _Descriptions:
 
 
 def _gateway_description(settings: BridgeSettings, prefix: str, version: str) -> dict[str, bytes]:
-    """Return the gateway's own description by topic.
+    """Return the gateway's own description, as a dictionary with its topic as the only key.
 
     The dictionary is empty if no topic for the gateway's problems is configured.
     """
@@ -114,12 +114,12 @@ def _gateway_description(settings: BridgeSettings, prefix: str, version: str) ->
     return {topic_for(prefix, settings.gateway_id, ""): config}
 
 
-def still_there(
+def still_configured(
     devices: Mapping[str, SeenDevice], ports: Sequence[PortSettings]
 ) -> dict[str, SeenDevice]:
-    """Return the devices in `devices` that are still configured, by name.
+    """Return the devices that are still configured on one of `ports`, by name.
 
-    If a value of such a device is no longer configured, the value is marked with `is_gone`.
+    In the returned devices, `is_gone` is True for each value that is no longer configured.
     """
     by_name = {port.name: port for port in ports}
     return {

@@ -45,7 +45,7 @@ DRAIN_SECONDS_MAX = 5.0
 
 
 def _do_nothing() -> None:
-    """Do nothing. This is the default for callbacks."""
+    """Ignore a notification. This is the default for optional callbacks."""
 
 
 async def serve(
@@ -61,12 +61,13 @@ async def serve(
         settings: settings of the whole bridge.
         stop: event that stops the bridge.
         ready: called when the ports are being read, or when the bridge waits for disk space.
-        alive: called every second while the event loop runs and no commit hangs.
+        alive: called every second, unless the event loop is blocked or a commit hangs.
         sensor_files: access to the configuration of ports, for operators who use the web page. If
             it is None, operators cannot change ports.
 
     Raises:
-        QueueError: if the outbox cannot be opened. The message is one line that contains the fix.
+        QueueError: if the outbox cannot be opened. The message explains in one line how to fix
+            this.
     """
     supervision = Supervision(stop, ready, alive)
     await serve_queue(
@@ -110,7 +111,7 @@ async def _serve(
             return {
                 "mqtt": publisher.status(),
                 "outbox": outbox.status(),
-                "home_assistant": _home_assistant_of(settings, announcer),
+                "home_assistant": _home_assistant_status(settings, announcer),
                 "ports": [port.status() for port in ports],
             }
 
@@ -119,7 +120,7 @@ async def _serve(
         reporting = tasks.create_task(control.run(status, settings.report_seconds))
         others: list[Run] = [announcer.run, *(each.run for each in _commanders(settings, commands))]
         if sensor_files is not None:
-            others += _for_operators(settings, sensor_files, ports, announcer)
+            others += _operator_tasks(settings, sensor_files, ports, announcer)
         running = [tasks.create_task(run()) for run in others]
         logger.info("bridge started, outbox %s, serial ports: %s", settings.data_dir, ports)
         supervision.ready()
@@ -133,10 +134,13 @@ async def _serve(
     logger.info("bridge stopped, %d readings wait in the outbox", outbox.status()["waiting"])
 
 
-def _home_assistant_of(
+def _home_assistant_status(
     settings: BridgeSettings, announcer: Announcer[PortSettings]
 ) -> dict[str, object] | None:
-    """Return the state of the Home Assistant descriptions, or None if they are switched off."""
+    """Return the Home Assistant part of the bridge's status.
+
+    Return None if no descriptions for Home Assistant are configured.
+    """
     if settings.home_assistant_prefix is None:
         return None
     return {
@@ -155,21 +159,25 @@ def _port_maker(
     announcer: Announcer[PortSettings],
     commands: Commands | None,
 ) -> Callable[[PortSettings], Port]:
-    """Return a function that creates a port from its settings."""
+    """Return a function that creates a port from the port's settings.
+
+    All ports use the same outbox, control socket and other arguments of this function.
+    """
     seen = announcer.seen if settings.home_assistant_prefix is not None else None
     parts = SharedParts(outbox, control, hot_plug, _sequence_numbers(), commands, seen)
     return lambda each: Port(each, parts)
 
 
-def _for_operators(
+def _operator_tasks(
     settings: BridgeSettings,
     files: SensorFiles,
     ports: Ports,
     announcer: Announcer[PortSettings],
 ) -> list[Run]:
-    """Return two coroutine functions for operators who use the web page.
+    """Return the coroutine functions to run for operators who use the web page.
 
-    The first detects protocols, and the second handles requests about ports.
+    One handles the requests of operators about ports. The other stops detections whose web page was
+    closed.
     """
 
     async def replace(wanted: tuple[PortSettings, ...]) -> None:
@@ -220,7 +228,7 @@ def _commanders(settings: BridgeSettings, commands: Commands | None) -> list[Com
 
 
 async def _drain(outbox: Outbox, publisher: Publisher) -> None:
-    """Commit all received readings, then publish until the outbox is empty or time runs out."""
+    """Commit all received readings. Then publish until the outbox is empty or a timeout expires."""
     with contextlib.suppress(TimeoutError):
         # On a full disk this times out. Readings that are not committed were not acknowledged.
         async with asyncio.timeout(DRAIN_SECONDS_MAX):

@@ -41,11 +41,12 @@ Table = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class SensorFiles:
-    """Functions that read and change the configuration of ports. The command line provides them.
+    """Functions of the command-line program that read and change the configuration of ports.
 
     If a function fails, it raises Refused and changes nothing. `read`, `save`, `remove` and `undo`
     return all configured ports. `save`, `remove` and `undo` take the name of a port, and the
-    version of the port's file that the operator has seen. The version None matches any version.
+    version of the port's file that the operator has seen. If this version is None, any version is
+    accepted.
     """
 
     read: Callable[[], Configured]
@@ -142,7 +143,9 @@ class SensorRequests:
         return await asyncio.to_thread(self._files.file_of, _text(request, "name"))
 
     async def _detect(self, request: Request) -> Table:
-        return await self._detections.begin(_text(request, "port"), asks=request.get("ask") is True)
+        return await self._detections.begin(
+            _text(request, "port"), polls=request.get("ask") is True
+        )
 
     async def _progress(self, request: Request) -> Table:
         return self._detections.progress(_text(request, "port"))
@@ -185,10 +188,10 @@ def requests_in(result: Mapping[str, Any]) -> list[Request]:
 
 
 def _plugged(readers: Callable[[], Mapping[str, str]]) -> list[Table]:
-    """Return the serial ports of this machine.
+    """Return the serial ports of this machine, in the form of a response to an operator.
 
-    If the bridge reads a port, `sensor` is the port's name in the configuration. Otherwise,
-    `sensor` is None.
+    The field `sensor` is the name of the port in the configuration if the bridge reads the port,
+    and otherwise None.
     """
     names = readers()
     return [

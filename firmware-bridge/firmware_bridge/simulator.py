@@ -253,7 +253,7 @@ class SimulatedBoard:
 
 
 def count_start(path: Path) -> int:
-    """Increment the number of the board's starts in the file at `path`, and return it."""
+    """Increment the count of the board's starts in the file `path`, and return the new count."""
     try:
         boot = int(path.read_text()) + 1
     except FileNotFoundError:

@@ -75,7 +75,7 @@ def page_of(path: tuple[str, ...], command: Any, heading: str) -> str:
 
 
 def split(paragraphs: list[str]) -> tuple[list[str], list[str]]:
-    """Split the paragraphs of a help text into the description and the examples that follow it."""
+    """Split the paragraphs of a help text into the description and the examples after it."""
     for at, paragraph in enumerate(paragraphs):
         if paragraph in ("Example:", "Examples:"):
             return paragraphs[:at], paragraphs[at + 1 :]

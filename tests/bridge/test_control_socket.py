@@ -11,8 +11,8 @@ from firmware_bridge.control_socket import (
     ALARMS_MAX,
     STATUS_BYTES_MAX,
     ControlSocket,
-    bounded,
-    payloads_of,
+    alarm_payloads,
+    shortened,
 )
 
 from tests.bridge.broker import DEADLINE_SECONDS
@@ -64,7 +64,7 @@ def test_a_status_too_long_shows_fewer_values_and_keeps_its_counters(count: int)
     quantity = {"name": "q" * 60, "value": "v" * 60, "unit": None, "time_ms": 0}
     device = {"device": "d", "quantities": [quantity] * 32}
     port = {"name": "p", "frames": 7, "devices": [device] * 64}
-    shown = bounded({"ports": [port] * count})
+    shown = shortened({"ports": [port] * count})
     assert len(json.dumps(shown)) <= STATUS_BYTES_MAX
     ports = shown["ports"]
     assert isinstance(ports, list)
@@ -72,7 +72,7 @@ def test_a_status_too_long_shows_fewer_values_and_keeps_its_counters(count: int)
 
 
 def test_alarms_become_payloads_and_a_kind_without_one_an_empty_one() -> None:
-    assert payloads_of({"disk_low": {"level": "warning"}, "port_lost": None}) == {
+    assert alarm_payloads({"disk_low": {"level": "warning"}, "port_lost": None}) == {
         "disk_low": b'{"level":"warning"}',
         "port_lost": b"",
     }
@@ -80,9 +80,9 @@ def test_alarms_become_payloads_and_a_kind_without_one_an_empty_one() -> None:
 
 @pytest.mark.parametrize("alarms", [None, [], "x", {"a/b": None}, {"#": {}}, {"": None}])
 def test_what_is_no_alarm_has_no_topic(alarms: object) -> None:
-    assert payloads_of(alarms) == {}
+    assert alarm_payloads(alarms) == {}
 
 
 def test_alarms_are_bounded() -> None:
     many = {f"k{'a' * (number % 30)}{'b' * (number // 30)}": None for number in range(300)}
-    assert len(payloads_of(many)) == ALARMS_MAX
+    assert len(alarm_payloads(many)) == ALARMS_MAX

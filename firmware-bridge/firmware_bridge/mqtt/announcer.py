@@ -50,8 +50,8 @@ _REMOVAL: Final = b""
 class Announcer(Generic[Port]):
     """The publisher of device descriptions for Home Assistant.
 
-    A file records which descriptions the broker retains. `run` returns only if descriptions are
-    switched off, and all earlier descriptions are removed.
+    A file records which descriptions the broker retains. If descriptions are switched off, `run`
+    removes all earlier descriptions and then returns. Otherwise, it runs until it is cancelled.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Announcer(Generic[Port]):
         configs: Callable[[Seen], Mapping[str, bytes]],
         *,
         ports: Sequence[Port],
-        still_there: Callable[[Mapping[str, SeenDevice], Sequence[Port]], Mapping[str, SeenDevice]],
+        configured: Callable[[Mapping[str, SeenDevice], Sequence[Port]], Mapping[str, SeenDevice]],
         status_topic: str | None,
     ) -> None:
         """Load the file that records which descriptions earlier runs published.
@@ -71,18 +71,18 @@ class Announcer(Generic[Port]):
             path: path of the file that records what was published.
             configs: function that returns the descriptions of all devices seen so far, by topic.
             ports: the configured ports.
-            still_there: function that takes the recorded devices and the configured ports, and
-                returns the devices that are still configured.
-            status_topic: the topic of Home Assistant's status, or None if descriptions are switched
-                off. In this case, the announcer only removes old descriptions.
+            configured: function that takes recorded devices and the configured ports, and returns
+                the devices that are still configured.
+            status_topic: the topic of Home Assistant's status. If it is None, descriptions are
+                switched off, and the announcer only removes old descriptions.
         """
         self._settings = settings
         self._path = path
         self._configs = configs
         self._status_topic = status_topic
         self._remembered = load(path)
-        self._still_there = still_there
-        self.seen = Seen(still_there(self._remembered.devices, ports))
+        self._configured = configured
+        self.seen = Seen(configured(self._remembered.devices, ports))
         self._wake = asyncio.Event()
         self._saved = (set(self._remembered.topics), self.seen.changes)
         self._described: tuple[int, Mapping[str, bytes]] = (-1, {})
@@ -106,8 +106,8 @@ class Announcer(Generic[Port]):
         }
 
     def ports_changed(self, ports: Sequence[Port]) -> None:
-        """From now on, describe devices on `ports`. Remove the descriptions of other devices."""
-        self.seen.keep(self._still_there(self.seen.devices, ports))
+        """Describe only the devices on `ports`, and remove the descriptions of other devices."""
+        self.seen.keep(self._configured(self.seen.devices, ports))
         self._wake.set()
 
     @property
@@ -116,7 +116,10 @@ class Announcer(Generic[Port]):
         return self._status_topic is None and not self._remembered.topics
 
     async def run(self) -> None:
-        """Connect, and reconnect when necessary, until `is_done` is True. Then delete the file."""
+        """Connect, and reconnect when necessary, until `is_done` is True.
+
+        Then delete the file that records the descriptions, because it is no longer needed.
+        """
         backoff = Backoff()
         while not self.is_done:
             fault = await self._connect_once(backoff)
@@ -164,7 +167,7 @@ class Announcer(Generic[Port]):
             self._wake.clear()
             self._send_again_if_asked(time.monotonic())
             wanted = self._wanted()
-            if await self._is_saved():
+            if await self._save_if_changed():
                 self._send(client, wanted)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(CHECK_SECONDS):
@@ -176,9 +179,10 @@ class Announcer(Generic[Port]):
             self._acknowledged.clear()
 
     def _wanted(self) -> dict[str, bytes]:
-        """Return the payload to publish on each topic, and record the topics.
+        """Return the payload to publish on each topic, and add the topics to the record.
 
-        An empty payload removes the description that the broker retains.
+        The record lists the topics on which the broker may retain a description. An empty payload
+        removes such a description.
         """
         wanted = dict.fromkeys(self._remembered.topics, _REMOVAL)
         if self._status_topic is not None:
@@ -195,10 +199,10 @@ class Announcer(Generic[Port]):
             changes, configs = self._described = (self.seen.changes, self._configs(self.seen))
         return configs
 
-    async def _is_saved(self) -> bool:
-        """Write the file of published descriptions if its contents have changed.
+    async def _save_if_changed(self) -> bool:
+        """Write the record of published descriptions to its file, if the record has changed.
 
-        Return True if the contents are now on disk.
+        Return True if the file is up to date, or False if writing has failed.
         """
         state = (set(self._remembered.topics), self.seen.changes)
         if state == self._saved:
@@ -247,7 +251,7 @@ class Announcer(Generic[Port]):
 
 
 class _Acknowledgements(PersistentStorage):  # type: ignore[misc]
-    """Storage for gmqtt that reports each PUBACK.
+    """A packet storage for gmqtt that only notifies the announcer of each PUBACK.
 
     The storage contains no packets, so gmqtt never resends anything.
     """
@@ -257,5 +261,5 @@ class _Acknowledgements(PersistentStorage):  # type: ignore[misc]
         self._acknowledged = acknowledged
 
     def remove_message_by_mid(self, mid: int) -> None:
-        """Report to the announcer that the broker has acknowledged the packet `mid` (PUBACK)."""
+        """Notify the announcer that the broker has acknowledged the packet `mid` with PUBACK."""
         self._acknowledged(mid)

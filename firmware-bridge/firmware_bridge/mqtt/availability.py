@@ -29,13 +29,13 @@ class Availability:
         states: Callable[[], Mapping[str, bool]],
         reports: Callable[[], Mapping[str, bytes]] = dict,
     ) -> None:
-        """Store the functions that return the states and the reports.
+        """Store the topic, and the functions that return the payloads to publish.
 
         Args:
             topic: the bridge's topic, above the topics of all ports and devices. If None, only
-                reports are published.
-            states: function that returns the availability of ports and devices. The keys are topics
-                relative to `topic`.
+                `reports` are published.
+            states: function that returns whether each port and each device is available. The keys
+                are topics relative to `topic`.
             reports: function that returns other retained payloads by their full topics.
         """
         self._topic = topic
@@ -55,7 +55,10 @@ class Availability:
         return Message(self._topic, OFFLINE, qos=1, retain=True)
 
     def begin(self, send: Send) -> None:
-        """Publish all states over a new connection, because the broker might retain old states."""
+        """Publish all payloads over a new connection, because the broker might retain old ones.
+
+        `send` sends packets over this connection.
+        """
         self._send = send
         self._sent = {}
         if self._topic is not None:
@@ -63,7 +66,7 @@ class Availability:
         self.update()
 
     def update(self) -> None:
-        """Publish the states and reports that have changed."""
+        """Publish each payload that has changed since it was last published."""
         if self._topic is not None:
             states = {f"{self._topic}/{name}": state for name, state in self._states().items()}
             for topic, is_there in states.items():
@@ -73,15 +76,18 @@ class Availability:
             self._publish(topic, payload)
 
     def _remove_others(self, topics: Collection[str]) -> None:
-        """Remove the retained states of ports and devices that are no longer configured."""
+        """Remove the retained states from all topics that are not in `topics`.
+
+        Their ports and devices are no longer configured.
+        """
         for topic, payload in list(self._sent.items()):
             if topic not in topics and payload in (ONLINE, OFFLINE):
                 self._publish(topic, _REMOVAL)
 
     def end(self) -> None:
-        """Publish `offline` on all topics with a state.
+        """Publish `offline` for the bridge and for all its ports and devices.
 
-        This is necessary before DISCONNECT, which discards the will message.
+        This must be done before DISCONNECT, because the broker then discards the will message.
         """
         for topic, payload in list(self._sent.items()):
             if payload in (ONLINE, OFFLINE):

@@ -27,7 +27,10 @@ from gateway.process.mqtt_client.client import SessionClient
 
 
 class OutboxStorage(PersistentStorage):  # type: ignore[misc]
-    """The outbox as gmqtt's storage. It appears empty to gmqtt, so gmqtt never resends anything."""
+    """A packet storage for gmqtt that forwards PUBREC and PUBCOMP to the outbox.
+
+    The storage appears empty to gmqtt, so gmqtt never resends anything.
+    """
 
     def __init__(self, outbox: Outbox) -> None:
         super().__init__()
@@ -46,11 +49,14 @@ class OutboxStorage(PersistentStorage):  # type: ignore[misc]
         self._outbox.receive_pubcomp(mid)
 
     def clear(self) -> None:
-        """Do nothing. If the broker has no session, `receive_connected` informs the outbox."""
+        """Keep all readings. gmqtt calls this method if the broker has no session.
+
+        The outbox is notified of the missing session by `receive_connected` instead.
+        """
 
 
 class BridgeClient(SessionClient):
-    """MQTT client for one connection. The broker keeps the session when the connection ends."""
+    """MQTT client for a single connection to the broker, with the outbox as its packet storage."""
 
     def __init__(
         self, client_id: str, outbox: Outbox, *, clean_session: bool, will: Message | None = None

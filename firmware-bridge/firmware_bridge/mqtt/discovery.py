@@ -15,7 +15,7 @@ from firmware_bridge.mqtt.home_assistant_names import (
     is_register,
     medium_of,
 )
-from firmware_bridge.mqtt.home_assistant_units import shown_of
+from firmware_bridge.mqtt.home_assistant_units import sensor_keys_of
 from firmware_bridge.readings.forms import topic_of
 from firmware_bridge.readings.seen import SeenDevice, SeenValue
 from gateway.process.declarations.readings import Readings
@@ -27,16 +27,16 @@ STATE_CHARACTERS_MAX: Final = 255
 """Maximum length of a state. Home Assistant rejects longer states and logs two warnings for each.
 """
 _VALUE: Final = "{value}"
-_FIELD_OF: Final = {"number": "v", "truth": "vb", "text": "vs"}
+_FIELD_OF: Final = {"number": "v", "boolean": "vb", "text": "vs"}
 
 
 @dataclass(frozen=True)
 class DescribedPort:
-    """Properties of a port that are needed to describe its devices.
+    """Properties of a port that the descriptions of its devices depend on.
 
     `is_meter` is True if the devices are utility meters. `watches_devices` is True if the
-    availability of each device is published. `model` is used for devices that do not report a
-    model.
+    availability of each device is published. `model` is the model of all devices that do not report
+    their model.
     """
 
     name: str
@@ -136,10 +136,10 @@ def _described(device: SeenDevice, port: DescribedPort) -> dict[str, str]:
 def _component_of(
     owner: tuple[str, str], name: str, value: SeenValue, described: SeenDevice, port: DescribedPort
 ) -> dict[str, object] | None:
-    """Return the description of one value of the device `described`.
+    """Return the description of one value of a device.
 
-    Return None if Home Assistant could not extract the value from the payloads. `owner` contains
-    the names of the gateway and of the device.
+    Return None if Home Assistant could not extract the value from the payloads. `owner` is the name
+    of the gateway and the name of the device. `described` is the device.
     """
     gateway, device = owner
     if value.is_gone:
@@ -158,14 +158,14 @@ def _component_of(
     }
     if is_diagnostic(name):
         component["ent_cat"] = "diagnostic"
-    if value.kind == "truth":
+    if value.kind == "boolean":
         component |= {"pl_on": "true", "pl_off": "false"}
     if value.kind == "number":
         rule = port.readings.rules.get(name)
         unit = port.units.get(name) or (rule.unit if rule is not None else None) or value.unit
         medium = medium_of(name, described.facts)
         is_meter, is_net = port.is_meter or is_register(name), name.startswith("energy_net")
-        shown = shown_of(unit, is_meter=is_meter, is_net=is_net, medium=medium)
+        shown = sensor_keys_of(unit, is_meter=is_meter, is_net=is_net, medium=medium)
         keys = {
             "dev_cla": shown.device_class,
             "unit_of_meas": shown.unit,
@@ -176,14 +176,14 @@ def _component_of(
 
 
 def _platform_of(value: SeenValue) -> str:
-    return "binary_sensor" if value.kind == "truth" else "sensor"
+    return "binary_sensor" if value.kind == "boolean" else "sensor"
 
 
 def _template_of(device: str, name: str, value: SeenValue, readings: Readings) -> str | None:
     """Return the template that Home Assistant uses to extract a value from a payload.
 
-    `readings` specifies the format of the payloads. Return None if payloads in this format do not
-    contain the value.
+    `readings` specifies the format of the payloads. If payloads in this format do not contain the
+    value, return None.
     """
     if readings.payload == "senml":
         # A pack that a board kept for a while contains several records of a value, the latest last.
@@ -198,7 +198,7 @@ def _template_of(device: str, name: str, value: SeenValue, readings: Readings) -
         if path is None:
             return None
         found = f"value_json{path}"
-    if value.kind == "truth":
+    if value.kind == "boolean":
         found = f"{found} | string | lower"
     elif value.kind == "text":
         found = f"{found} | string | truncate({STATE_CHARACTERS_MAX}, true, '', 0)"

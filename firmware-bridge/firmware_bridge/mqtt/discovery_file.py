@@ -1,22 +1,23 @@
-"""`bridge.discovery.json`: records the descriptions that the broker retains, and their devices.
+"""The file `bridge.discovery.json`, a record of retained device descriptions for Home Assistant.
 
-The file is written before a description is published, and after the broker has acknowledged a
-removal. The bridge can therefore remove a description even if a port, the topic prefix or the
-gateway's name is no longer configured.
+The record contains the topics of the descriptions, and the described devices. The file is written
+before a description is published, and after the broker has acknowledged a removal. The bridge can
+therefore remove a description even if a port, the topic prefix or the gateway's name is no longer
+configured.
 """
 
 import json
 import logging
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
+from firmware_bridge.readings.kinds import Kind
 from firmware_bridge.readings.names import is_name
 from firmware_bridge.readings.seen import (
     DEVICES_DESCRIBED_MAX,
     FACT_CHARACTERS_MAX,
-    KINDS,
     QUANTITIES_DESCRIBED_MAX,
     SeenDevice,
     SeenValue,
@@ -36,11 +37,18 @@ _VERSIONS_READ: Final = (1, 2, 3)
 # A file that reaches all limits above, with the longest names, is smaller than this.
 _BYTES_MAX: Final = 16 * 1024 * 1024
 _TOPIC_CHARACTERS_MAX: Final = 512
+_KINDS_IN_FILE: Final[Mapping[str, Kind]] = {
+    "number": "number",
+    "text": "text",
+    "truth": "boolean",
+}
+"""Data types of values, by their names in the file."""
+_NAMES_OF_KINDS: Final = {kind: name for name, kind in _KINDS_IN_FILE.items()}
 
 
 @dataclass
 class Remembered:
-    """Record of the devices described to Home Assistant, and of the topics of the descriptions."""
+    """The devices that were described to Home Assistant, and the topics of their descriptions."""
 
     topics: set[str] = field(default_factory=set)
     devices: dict[str, SeenDevice] = field(default_factory=dict)
@@ -77,7 +85,8 @@ def contents_of(remembered: Remembered) -> bytes:
                 "port": device.port,
                 "facts": device.facts,
                 "values": {
-                    value_name: asdict(value) for value_name, value in device.values.items()
+                    value_name: {**asdict(value), "kind": _NAMES_OF_KINDS[value.kind]}
+                    for value_name, value in device.values.items()
                 },
             }
             for name, device in remembered.devices.items()
@@ -125,7 +134,7 @@ def _device_of(found: Mapping[str, Any]) -> SeenDevice:
         raise ValueError("too many values")
     for name, value in values.items():
         names = [*name.split("/", 1), *value.quantity.split("/", 1)]
-        if value.kind not in KINDS or not all(is_name(each) for each in names):
+        if value.kind not in _KINDS_IN_FILE or not all(is_name(each) for each in names):
             raise ValueError(f"value {name!r:.80}")
         if value.unit is not None and not isinstance(value.unit, str):
             raise ValueError(f"unit of {name!r:.80}")
@@ -139,4 +148,6 @@ def _device_of(found: Mapping[str, Any]) -> SeenDevice:
         for name, text in facts.items()
     ):
         raise ValueError("facts")
+    kinds = {name: _KINDS_IN_FILE[value.kind] for name, value in values.items()}
+    values = {name: replace(value, kind=kinds[name]) for name, value in values.items()}
     return SeenDevice(found["port"], values, dict(facts))

@@ -1,4 +1,7 @@
-"""Names and categories of values in Home Assistant: `mbus_1_reading` becomes "Gas reading"."""
+"""Names and categories of values in Home Assistant.
+
+For example, `mbus_1_reading` gets the name "Gas reading".
+"""
 
 import re
 from collections.abc import Mapping

@@ -10,10 +10,9 @@ REASON_CHARACTERS_MAX: Final = 255
 
 
 def problem_payload(reasons: Iterable[str]) -> bytes:
-    """Return the payload that reports the reasons for a problem.
+    """Return the payload of the problem sensor, which is on if there is at least one reason.
 
-    Without reasons, the payload reports that there is no problem. Home Assistant shows reasons as
-    attributes of the sensor.
+    Home Assistant shows the reasons as attributes of the sensor.
     """
     shown = [each[:REASON_CHARACTERS_MAX] for each in reasons][:REASONS_MAX]
     return json.dumps({"problem": bool(shown), "reasons": shown}, separators=(",", ":")).encode()

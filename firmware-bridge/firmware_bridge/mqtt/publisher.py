@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable
+from enum import Enum, auto
 from typing import Any
 
 from gmqtt.mqtt.constants import MQTTv311  # type: ignore[import-untyped]
@@ -35,6 +36,17 @@ unknown user and a banned user.
 """
 
 
+class _SessionUse(Enum):
+    """The purpose for which a connection opens its session at the broker."""
+
+    BEGIN = auto()
+    """The session has a new name, and must not exist at the broker yet."""
+    CONTINUE = auto()
+    """The session was used before, and must still exist at the broker."""
+    DELETE = auto()
+    """The broker created an empty session instead of a lost one. It is only deleted."""
+
+
 class Publisher:
     """The MQTT client that publishes readings, and reconnects when the connection is lost.
 
@@ -53,7 +65,7 @@ class Publisher:
         self.connected = False
 
     def status(self) -> dict[str, object]:
-        """Return the state of the connection, which is part of the bridge's status."""
+        """Return the state of the connection, for the bridge's status report."""
         return {
             "connected": self.connected,
             "address": self._address,
@@ -74,22 +86,20 @@ class Publisher:
 
     async def _connect_once(self, backoff: Backoff) -> str | None:
         """Run one connection. Return the fault that ended it, or None if there was no fault."""
-        session, begun = self._abandoned, False
-        if session is None:
-            begun = self._outbox.session is not None
-            session = self._outbox.session or new_name(self._settings.client_id)
-        discard = self._abandoned is not None
-        will = self._availability.will() if self._availability and not discard else None
-        client = BridgeClient(session, self._outbox, clean_session=discard, will=will)
+        session, use = self._next_session()
+        deletes = use is _SessionUse.DELETE
+        will = self._availability.will() if self._availability and not deletes else None
+        client = BridgeClient(session, self._outbox, clean_session=deletes, will=will)
         lost = asyncio.Event()
         send = client.send_packet
         known = asyncio.Event()
 
         def on_connect(client: BridgeClient, session_present: int, code: int, _: object) -> None:
             # If the broker already has a session with a new name, another client owns the session.
-            if not discard and bool(session_present) == begun:
+            continues = use is _SessionUse.CONTINUE
+            if not deletes and bool(session_present) == continues:
                 known.set()
-                self._outbox.receive_connected(send, session, session_present=begun)
+                self._outbox.receive_connected(send, session, session_present=continues)
 
         def on_disconnect(client: BridgeClient, *_: Any) -> None:
             lost.set()
@@ -104,7 +114,7 @@ class Publisher:
             await connect(client, lost, **target)
             backoff.reset()
             if not known.is_set():
-                return await self._give_up(session, begun=begun, discarded=discard)
+                return await self._give_up(session, use)
             self._note_connected()
             await self._use(send, lost)
         except (OSError, MQTTConnectError, TimeoutError) as error:
@@ -113,8 +123,15 @@ class Publisher:
             await self._leave(client, send)
         return "the connection was lost"
 
+    def _next_session(self) -> tuple[str, _SessionUse]:
+        if self._abandoned is not None:
+            return self._abandoned, _SessionUse.DELETE
+        if self._outbox.session is not None:
+            return self._outbox.session, _SessionUse.CONTINUE
+        return new_name(self._settings.client_id), _SessionUse.BEGIN
+
     async def _use(self, send: Callable[[bytes], None], lost: asyncio.Event) -> None:
-        """Publish readings and states over the new connection until the connection is lost."""
+        """Publish readings and availability over the new connection until it is lost."""
         availability = self._availability
         if availability is None:
             await lost.wait()
@@ -133,20 +150,21 @@ class Publisher:
         self._outbox.receive_disconnected(send)
         await close(client)
 
-    async def _give_up(self, session: str, *, begun: bool, discarded: bool) -> str | None:
+    async def _give_up(self, session: str, use: _SessionUse) -> str | None:
         """Stop using a session. Return a description of the fault, or None if there was no fault.
 
-        If the broker has lost the session (`begun` is True), the broker has created an empty
-        session with the same name. The next connection only deletes this session, with `discarded`
-        set to True. If the session is new, but the broker already has a session with its name, this
-        is a fault.
+        If the session was to be continued, the broker has lost it, and has created an empty session
+        with the same name. The next connection only deletes this empty session. If the session was
+        to begin with a new name, but the broker already has a session with this name, this is a
+        fault.
         """
-        self._abandoned = session if begun else None
-        if begun:
+        self._abandoned = None
+        if use is _SessionUse.BEGIN:
+            return f"it already has a session with the new name {session}"
+        if use is _SessionUse.CONTINUE:
+            self._abandoned = session
             await self._outbox.lose_session()
-        return (
-            None if begun or discarded else f"it already has a session with the new name {session}"
-        )
+        return None
 
     def _note_connected(self) -> None:
         self.connected = True

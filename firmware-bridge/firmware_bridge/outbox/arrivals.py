@@ -21,9 +21,9 @@ from firmware_bridge.readings.publications import Publication
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Batch:
-    """Readings collected between two commits.
+    """Readings that arrived between two commits and are committed together.
 
-    `durable` is a future that completes when the readings are safely on disk.
+    `durable` is a future that is done when the readings are safely on disk.
     """
 
     publications: list[Publication]
@@ -35,7 +35,7 @@ class Batch:
     began: float
     """Arrival time of the first reading, in seconds, from the monotonic clock."""
     kinds: Sequence[tuple[str, str, str, Kind]] = ()
-    """Port, protocol, name and kind (data type) of quantities that arrived for the first time."""
+    """Port, protocol, name and data type of quantities that arrived for the first time."""
 
 
 class Arrivals:
@@ -55,7 +55,7 @@ class Arrivals:
 
     @property
     def gathered_count(self) -> int:
-        """The number of collected readings that are not in a sealed batch yet."""
+        """The number of readings that are being collected for the next batch."""
         return len(self._gathered)
 
     @property
@@ -70,22 +70,19 @@ class Arrivals:
 
     @property
     def removable_bytes(self) -> int:
-        """The size in bytes of the readings that are not durable yet and may be dropped.
-
-        Readings are dropped only while the outbox is full.
-        """
+        """The size in bytes of the readings that are not durable yet and may be dropped."""
         return self._gathered_removable_bytes + sum(each.removable_bytes for each in self._sealed)
 
     @property
     def sealed(self) -> Sequence[Batch]:
-        """The batches that must be committed, in the order in which they were sealed."""
+        """The batches that are waiting for their commit, in the order in which they were sealed."""
         return self._sealed
 
     def has_room_for(self, device: int) -> bool:
         """Return True if the outbox accepts frames of the board `device`.
 
-        Frames of an unknown board are refused if the outbox already stores the maximum number of
-        boards.
+        If the outbox already has records of the maximum number of boards, frames of other boards
+        are refused.
         """
         return self._boards.has_room_for(device)
 
@@ -101,9 +98,10 @@ class Arrivals:
         return self.durable
 
     def note_kinds(self, port: str, framing: str, kinds: Mapping[str, Kind]) -> None:
-        """Store the types of a port's quantities with the next batch.
+        """Add the data types of a port's new quantities to the next batch.
 
-        A type (kind) is number, text or Boolean. `framing` is the name of the protocol.
+        `kinds` contains the type of each quantity by name: number, text or boolean. `framing` is
+        the name of the port's protocol.
         """
         self._kinds += [(port, framing, name, kind) for name, kind in kinds.items()]
 
@@ -114,11 +112,16 @@ class Arrivals:
         source: str,
         publications_of: Callable[[int], Sequence[Publication]],
     ) -> tuple[Sequence[Publication], Placement]:
-        """Record a board's frame as accepted. Return its readings and its placement.
+        """Record a board's frame as accepted, and return the readings to store.
 
-        The placement classifies the frame as new or repeated. A repeated frame has no readings.
-        `digest` identifies the contents, and `source` names the port. `publications_of` creates the
-        readings for a given boot number.
+        There are no readings to store if the frame is a repeat. Also return the frame's placement,
+        which classifies the frame as new or repeated.
+
+        Args:
+            identity: board, boot number and frame number.
+            digest: identifies the contents of the frame.
+            source: name of the port.
+            publications_of: creates the readings for a given boot number.
 
         Raises:
             TooManyStarts: if the board has restarted too often. Nothing is recorded.
@@ -132,8 +135,8 @@ class Arrivals:
     def durable_without_commit(self) -> asyncio.Future[None] | None:
         """Return a future that is done when the first copy of a repeated frame is durable.
 
-        Return None if the first copy might be in the batch that is still being collected. This
-        batch must then be committed.
+        If the first copy might be in the batch that is still being collected, return None. The
+        caller must then wait for this batch to be committed.
         """
         if self._gathered:
             return None
@@ -146,9 +149,9 @@ class Arrivals:
         return durable
 
     def seal(self) -> Batch:
-        """End the current batch, return it, and begin another.
+        """Return the batch that was being collected, and begin a new one.
 
-        A batch with contents stays in `sealed` until `committed` is called.
+        Unless the returned batch is empty, it stays in `sealed` until `committed` is called.
         """
         batch = Batch(
             self._gathered,
@@ -168,14 +171,17 @@ class Arrivals:
         return batch
 
     def committed(self, batches: Sequence[Batch]) -> None:
-        """Remove the oldest sealed batches, which are now durable, and complete their futures."""
+        """Remove batches that are now durable from `sealed`, and complete their futures.
+
+        `batches` must be the batches that were sealed first.
+        """
         for batch in batches:
             self._sealed_bytes -= batch.bytes_count
             batch.durable.set_result(None)
         del self._sealed[: len(batches)]
 
     def complete_empty(self, batch: Batch) -> None:
-        """Complete the future of a batch that has no contents and is not sealed."""
+        """If a batch was empty, complete its future, because the batch needs no commit."""
         if batch not in self._sealed and not batch.durable.done():
             batch.durable.set_result(None)
 

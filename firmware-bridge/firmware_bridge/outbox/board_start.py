@@ -30,10 +30,10 @@ UNKNOWN_CONTENTS = b"\xff" * DIGEST_BYTES
 
 
 class BoardStart:
-    """The frames that were accepted from a board after one of its starts.
+    """Record of the accepted frames that a board sent after one of its starts.
 
     A board can start several times with the same boot number. `repeat` numbers these starts, from
-    0. `source` names the port.
+    0. `source` is the name of the port from which the frames came.
     """
 
     def __init__(self, boot: int, repeat: int, source: str | None = None) -> None:
@@ -46,15 +46,15 @@ class BoardStart:
 
     @property
     def block_count(self) -> int:
-        """The number of blocks of this start that are in memory."""
+        """The number of blocks in this record."""
         return len(self._blocks)
 
     def blocks(self) -> list[int]:
-        """Return the indices of the blocks of this board start that are in memory."""
+        """Return the numbers of the blocks in this record."""
         return list(self._blocks)
 
     def load(self, block: int, digests: bytes) -> None:
-        """Load a block from a row of the outbox. `digests` has `BLOCK_BYTES` bytes."""
+        """Load a block of digests from a row of the outbox. `digests` has `BLOCK_BYTES` bytes."""
         self._blocks[block] = bytearray(digests)
         for index in range(FRAMES_PER_BLOCK):
             if digests[index * DIGEST_BYTES : (index + 1) * DIGEST_BYTES] != NOT_ACCEPTED:
@@ -65,10 +65,10 @@ class BoardStart:
         return bytes(self._blocks[block])
 
     def is_resent(self, sequence: int, digest: bytes) -> bool:
-        """Return True if a frame is a repeat: its number was accepted with the same contents.
+        """Return True if a frame with this number and these contents was accepted before.
 
-        Since the last new frame, at most `RESENDS_MAX` different frames count as repeats, because a
-        board never has more unacknowledged frames.
+        A board has only a few unacknowledged frames. Therefore, not more than `RESENDS_MAX`
+        different frames count as repeats until the board sends a new frame.
         """
         if self._digest_of(sequence) not in (digest, UNKNOWN_CONTENTS):
             return False
@@ -87,7 +87,10 @@ class BoardStart:
         )
 
     def is_free(self, sequence: int) -> bool:
-        """Return True only if it is certain that no frame with this number was accepted."""
+        """Return True if no frame with this number was accepted.
+
+        Return False if this is unknown, because the number is too old to be in the record.
+        """
         if sequence > self.latest:
             return True
         return sequence > self.latest - FRAMES_REMEMBERED and (
@@ -106,9 +109,10 @@ class BoardStart:
         self._resent.add(sequence)
 
     def accept(self, sequence: int, digest: bytes) -> tuple[int, list[int]]:
-        """Record a new frame as accepted. Its number must not have been accepted before.
+        """Record a new frame as accepted. No frame with this number may have been accepted before.
 
-        Return the number of the changed block, and the numbers of the old blocks that were removed.
+        Return the number of the block that was changed, and the numbers of old blocks that were
+        removed.
         """
         assert self.is_free(sequence), f"frame {sequence} of {self.boot} + {self.repeat} is taken"
         self._resent.clear()

@@ -41,8 +41,8 @@ BootKey = tuple[int, int]
 class Placement:
     """The classification of a board's frame as new or repeated.
 
-    `start` is the start of the board after which the frame was sent. `is_new` is True if the frame
-    must be stored. `begins` is True if this is the first frame received after the start.
+    `start` is the record of the board's start to which the frame belongs. `is_new` is True if the
+    frame must be stored. `begins` is True if the frame is the first one since this start.
     """
 
     start: BoardStart
@@ -59,10 +59,10 @@ class Placement:
 class BoardRows:
     """Database rows about boards: all stored rows, or the changes since the last commit.
 
-    A row in `blocks` contains the key of a start, a block's number, the digests in the block, and a
-    counter that grows with each use. A row in `counts` contains the number of starts with the same
-    boot number. Old rows of `counts` are deleted. For each device with deleted rows, a row in
-    `floors` contains their highest boot number and their highest number of starts.
+    A row in `blocks` contains the key of a board's start, the number of a block, the digests in the
+    block, and a number that is higher the later the block was used. A row in `counts` contains how
+    many starts had the same boot number. If old rows of `counts` are deleted, a row in `floors`
+    summarizes them for each device: their highest boot number, and their highest number of starts.
     """
 
     blocks: list[tuple[StartKey, int, bytes, int]] = field(default_factory=list)
@@ -80,14 +80,14 @@ class TooManyStarts(Exception):
 
 
 class Boards:
-    """The accepted frames of all boards.
+    """Record of the accepted frames of all boards.
 
-    `place` classifies a frame without recording it, and `accept` records the frame. Between the two
-    calls, the caller can refuse the frame.
+    `place` classifies a frame, and `accept` then records the frame. The caller can also refuse the
+    frame after `place`, and not call `accept`.
     """
 
     def __init__(self, rows: BoardRows | None = None) -> None:
-        """Load the rows that the outbox has stored. They are ordered by their latest use."""
+        """Load the rows that the outbox has stored, if any. They are sorted by their latest use."""
         # In the order of use, with the most recently used last.
         self._starts: OrderedDict[StartKey, BoardStart] = OrderedDict()
         self._by_device: dict[int, list[StartKey]] = {}
@@ -118,7 +118,7 @@ class Boards:
     def has_room_for(self, device: int) -> bool:
         """Return True if frames of the board `device` are accepted.
 
-        Frames of an unknown board are refused if too many boards are known.
+        If there are already records of `DEVICES_MAX` boards, frames of other boards are refused.
         """
         return device in self._by_device or len(self._by_device) < DEVICES_MAX
 
@@ -192,8 +192,8 @@ class Boards:
     def _starts_of(self, identity: BoardIdentity, source: str) -> list[BoardStart]:
         """Return the recorded starts of a frame's board that have the frame's boot number.
 
-        Starts whose frames came from the port `source` are listed before all others. Within both
-        groups, the most recently used start comes first.
+        Starts whose latest frame came from the port `source` are listed before the others. Within
+        these two groups, the most recently used start comes first.
         """
         used = [
             start for key, start in self._latest_first(identity.device) if key[1] == identity.boot
@@ -221,7 +221,10 @@ class Boards:
             keys.append(key)
 
     def _forget(self, key: StartKey) -> None:
-        """Delete the recorded frames of a board's start. The number of starts is still counted."""
+        """Delete the frames that were recorded for a board's start.
+
+        The start remains in the count of starts with its boot number.
+        """
         start = self._starts.pop(key)
         keys = self._by_device[key[0]]
         keys.remove(key)

@@ -44,7 +44,7 @@ class Capacity:
         await self._room.wait()
 
     def update(self, held_bytes: int, *, oldest_is_old: bool = False) -> None:
-        """Compare the outbox with its limits. Log if it has become full or has room again.
+        """Check whether the outbox is full. If this has changed, log it.
 
         Args:
             held_bytes: total size of all readings in the outbox, except readings that may be
@@ -72,9 +72,10 @@ class Capacity:
             )
 
     def note_disk(self, *, has_room: bool) -> bool:
-        """Record whether the disk has room. Return True if the state of the disk has changed.
+        """Record the state of the disk, and return True if it has changed.
 
-        While the disk is full, new readings are not stored. Stored readings are still published.
+        The argument `has_room` is False if the disk is full. While the disk is full, new readings
+        are not stored, but stored readings are still published.
         """
         if has_room != self.disk_full:
             return False

@@ -64,8 +64,8 @@ class Committer(QueueCommitter[ConnectionEvent]):
     def note_arrival(self) -> None:
         """Wake the committer after readings were added to `arrivals`.
 
-        The commit begins without delay if the bridge is connected, and the waiting readings are
-        enough to fill the window (the maximum number of unacknowledged readings).
+        The window is the maximum number of unacknowledged readings. If the bridge is connected, and
+        more readings are waiting than fit into the window, the commit is not delayed.
         """
         waiting = self.queue.waiting + self.arrivals.gathered_count
         if self._settlement.send is not None and waiting > self.queue.exchanges.free:
@@ -86,11 +86,11 @@ class Committer(QueueCommitter[ConnectionEvent]):
 
     @property
     def bytes_held(self) -> int:
-        """The number of bytes of all readings, whether already stored on disk or not."""
+        """The total size in bytes of all readings, in memory and on disk."""
         return self.queue.bytes_held + self.arrivals.bytes_count
 
     async def wait_until_empty(self) -> None:
-        """Wait until all readings are published. From now on, commits are not delayed."""
+        """Stop delaying commits, and wait until all readings are published."""
         self._commit_delay_seconds = 0.0
         self.hurry()
         await self._empty.wait()
@@ -180,7 +180,7 @@ class Committer(QueueCommitter[ConnectionEvent]):
 
 
 def _count_start(store: OutboxStore) -> int:
-    """Add 1 to the stored number of times that the bridge has started. Return the new number."""
+    """Increment the stored count of the bridge's starts, and return it."""
     number = int(store.property("starts") or 0) + 1
     store.begin()
     store.set_property("starts", str(number))

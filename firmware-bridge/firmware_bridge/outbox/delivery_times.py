@@ -27,9 +27,10 @@ class DeliveryTimes:
         self._steps = Steps()
 
     def committed(self, batches: Sequence[Batch], last_number: int) -> None:
-        """Record the arrival times of the readings in batches that were stored.
+        """Store the arrival times of readings that have just been committed.
 
-        `last_number` is the row number of the last reading in `batches`.
+        `last_number` is the row number of the last reading in `batches`. The earlier readings have
+        the row numbers before it.
         """
         first = last_number + 1 - sum(len(each.publications) for each in batches)
         for batch in batches:

@@ -1,6 +1,6 @@
 """The known formats of the outbox's database, and the conversion of board rows from version 1.
 
-A format is the list of the migrations that were applied to the database (`schema.py`).
+A format is identified by the list of migrations that were applied to the database (`schema.py`).
 """
 
 from firmware_bridge.outbox.board_start import (

@@ -32,10 +32,10 @@ class _Board:
 
 
 class Gathering:
-    """The number of unacknowledged frames of each board on one port.
+    """Counters of the unacknowledged frames of each board on one port.
 
-    If there are more than `DEVICES_MAX` boards, only boards with unacknowledged frames are kept.
-    Times are in seconds and come from the monotonic clock.
+    If there are more than `DEVICES_MAX` boards, the counters of boards without unacknowledged
+    frames are deleted. Times are in seconds and come from the monotonic clock.
     """
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class Gathering:
         board = self._boards.get(device)
         if board is None:
             if len(self._boards) >= DEVICES_MAX:
-                self._forget_the_answered()
+                self._forget_idle_boards()
             board = self._boards[device] = _Board()
         waits_for_each = False
         if not board.waiting:
@@ -66,8 +66,8 @@ class Gathering:
         board.answered += 1
         board.answered_at_seconds = now_seconds
 
-    def _forget_the_answered(self) -> None:
-        """Delete the state of all boards that have no unacknowledged frames.
+    def _forget_idle_boards(self) -> None:
+        """Delete the counters of all boards that have no unacknowledged frames.
 
         If such a board sends another frame, the board is treated as new.
         """

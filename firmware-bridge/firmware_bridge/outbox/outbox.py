@@ -1,4 +1,4 @@
-"""The interface of the outbox for ports, the MQTT client and the composition root.
+"""Interface of the outbox for its users: ports, the MQTT client, and the bridge's main module.
 
 Each reading is stored in the outbox before it is published or acknowledged, and is removed when
 PUBCOMP is received. `committer.py` stores the readings, and then sends the packets.
@@ -11,7 +11,7 @@ from typing import TypedDict
 from firmware_bridge.outbox.boards import Placement
 from firmware_bridge.outbox.capacity import FullBy
 from firmware_bridge.outbox.committer import Committer
-from firmware_bridge.outbox.reading_dropper import Port
+from firmware_bridge.outbox.reading_dropper import DropCallbacks
 from firmware_bridge.outbox.settlement import (
     Connected,
     Disconnected,
@@ -47,8 +47,8 @@ class OutboxStatus(TypedDict):
 class Outbox:
     """The durable queue of readings for the broker.
 
-    Ports submit readings and receive a future. It is done when `run` has committed the readings to
-    the database, which makes them durable.
+    When a port submits readings, it receives a future. The future is done when `run` has committed
+    the readings to the database, which makes them durable.
     """
 
     def __init__(
@@ -120,17 +120,17 @@ class Outbox:
         return self._take(publications), placement
 
     def kinds_of(self, port: str, framing: str) -> Mapping[str, Kind]:
-        """Return the stored data type of each quantity of a port, by the quantity's name.
+        """Return the stored data types of a port's quantities, by the name of the quantity.
 
-        The type (kind) is number, text or Boolean. This method must be called before `run`.
-        `framing` is the name of the protocol.
+        A type is number, text or boolean. `framing` is the name of the port's protocol.
         """
         return self._store.kinds_of(port, framing)
 
     def note_kinds(self, port: str, framing: str, kinds: Mapping[str, Kind]) -> None:
-        """Store the data type of each new quantity of a port together with the next readings.
+        """Store the data types of a port's new quantities together with the next readings.
 
-        The data type (kind) is number, text or Boolean.
+        `kinds` contains the type of each quantity by name: number, text or boolean. `framing` is
+        the name of the port's protocol.
         """
         self._arrivals.note_kinds(port, framing, kinds)
 
@@ -141,23 +141,24 @@ class Outbox:
     def has_room_for(self, device: int) -> bool:
         """Return True if the outbox accepts frames of the board `device`.
 
-        Frames of an unknown board are refused if the outbox already stores the maximum number of
-        boards.
+        If the outbox already has records of the maximum number of boards, frames of other boards
+        are refused.
         """
         return self._arrivals.has_room_for(device)
 
     def allow_drops(
-        self, port: str, dropped: Callable[[str, int], None], over: Callable[[], None]
+        self, port: str, dropped: Callable[[str, int], None], ended: Callable[[], None]
     ) -> None:
         """Allow the outbox to drop the oldest readings of a port while the outbox is full.
 
         Args:
             port: name of the port, which is also the field `gives_way_of` of its publications.
             dropped: called with the reason and the number of dropped readings.
-            over: called when the outbox has room again.
+            ended: called when the outbox has room again.
         """
         committer = self._committer
-        committer.reading_dropper.watch(port, Port(dropped, over), committer.queue.last_started)
+        callbacks = DropCallbacks(dropped, ended)
+        committer.reading_dropper.watch(port, callbacks, committer.queue.last_started)
 
     @property
     def full_by(self) -> FullBy | None:
@@ -187,7 +188,7 @@ class Outbox:
         return self._session.name
 
     def receive_pubrec(self, packet_id: int) -> None:
-        """Process a PUBREC. The PUBREL is sent when the receipt of the PUBREC is durable."""
+        """Process a PUBREC. Once it is recorded on disk, the PUBREL is sent."""
         self._committer.add_event(Pubrec(packet_id))
 
     def receive_pubcomp(self, packet_id: int) -> None:
@@ -195,11 +196,11 @@ class Outbox:
         self._committer.add_event(Pubcomp(packet_id))
 
     def receive_connected(self, send: Send, session: str, *, session_present: bool) -> None:
-        """From now on, send packets with `send`. Unacknowledged packets are sent again first.
+        """Use `send` to send packets over a new connection. Unacknowledged packets are sent first.
 
-        If `session_present` is False, the broker has just created the session. In this case, the
-        session's name is stored before the first PUBLISH is sent, and readings that were in flight
-        are published again.
+        The argument `session_present` is False if the broker has just created the session. The name
+        of such a session is stored before the first PUBLISH is sent, and readings that were in
+        flight are published again.
         """
         self._session.begin(session)
         self._committer.hurry()
@@ -223,8 +224,8 @@ class Outbox:
     def choose_session(self, client_id: str, machine: str) -> None:
         """Continue the session of the previous run, or begin a new session.
 
-        A new session is needed if the client id or the machine has changed. Even then, the old
-        session is first continued until its open exchanges are complete.
+        A new session is needed if the client id or the machine has changed. If the old session
+        still has open exchanges, it is continued first, until they are complete.
         """
         self._session.choose(client_id, machine, in_flight=len(self._committer.queue.exchanges))
 
@@ -244,7 +245,7 @@ class Outbox:
         self._committer.stop()
 
     async def wait_until_empty(self) -> None:
-        """Wait until all readings are published. From now on, commits are not delayed."""
+        """Stop delaying commits, and wait until all readings are published."""
         await self._committer.wait_until_empty()
 
     async def close(self) -> None:
@@ -253,10 +254,7 @@ class Outbox:
 
     @property
     def commits(self) -> CommitThread:
-        """The thread that commits transactions.
-
-        It measures how long the current commit has been running.
-        """
+        """The thread that commits transactions. It measures the duration of the current commit."""
         return self._committer.commits
 
     @property

@@ -16,8 +16,9 @@ from firmware_bridge.readings.publications import Publication
 from gateway.process.mqtt_client.exchanges import Exchange
 
 FULL_BY_BYTES = "outbox_full"
+"""Name in a port's counters for readings dropped because the outbox reached its size limit."""
 FULL_BY_AGE = "outbox_age"
-"""The reasons for dropping readings, as they are named in the port's counters."""
+"""Name in a port's counters for readings dropped because they exceeded the maximum age."""
 
 # Rows per query.
 _PAGE_ROWS = 256
@@ -28,20 +29,20 @@ _ROOM_SHARE = 0.9
 
 
 @dataclass(frozen=True, slots=True)
-class Port:
-    """Callbacks of a port that is configured to drop its oldest readings.
+class DropCallbacks:
+    """Callbacks that notify a port when its oldest readings are dropped.
 
-    `dropped` is called with the reason and the number of readings that were dropped. `over` is
-    called when the outbox has room again.
+    `dropped` is called with the reason and the number of dropped readings. `ended` is called when
+    the outbox has room again.
     """
 
     dropped: Callable[[str, int], None]
-    over: Callable[[], None]
+    ended: Callable[[], None]
 
 
 @dataclass
 class Dropped:
-    """The readings that a transaction drops, and how many are dropped for each port and reason."""
+    """The readings that a transaction drops, and the number of drops for each port and reason."""
 
     rows: list[Removable]
     counts: Counter[tuple[str, str]]
@@ -50,8 +51,9 @@ class Dropped:
 class ReadingDropper:
     """The part of the outbox that chooses and drops readings while the outbox is full.
 
-    `removable_bytes` is the size of the stored readings that may be dropped now. If `due` is True,
-    the next commit must check the ages of readings. `wake` is called to start a commit.
+    `removable_bytes` is the size of the stored readings that may be dropped. `due` is set to True
+    periodically, so that the next commit drops readings that have become too old. The function
+    `wake` starts a commit.
     """
 
     def __init__(
@@ -61,7 +63,7 @@ class ReadingDropper:
         self._bytes_max = bytes_max
         self.ageing = ageing
         self._wake = wake
-        self._ports: dict[str, Port] = {}
+        self._ports: dict[str, DropCallbacks] = {}
         self._searched_to = 0
         """The row number up to which no more readings can be dropped."""
         self._dropping: set[str] = set()
@@ -70,29 +72,30 @@ class ReadingDropper:
         self.due = False
         self._search_again()
 
-    def watch(self, name: str, port: Port, last_started: int) -> None:
+    def watch(self, name: str, callbacks: DropCallbacks, last_started: int) -> None:
         """Register a port whose oldest readings may be dropped.
 
-        Only readings after the row `last_started` may be dropped, because the publication of
-        earlier readings has begun.
+        `last_started` is the row number of the last reading whose publication has begun. Neither
+        this reading nor earlier ones are dropped.
         """
-        self._ports[name] = port
+        self._ports[name] = callbacks
         self.removable_bytes += self._readings.removable_bytes_after(last_started, name)
 
     def started(self, exchanges: Iterable[Exchange[Publication]]) -> None:
-        """Keep the readings in `exchanges` from being dropped: their publication has begun."""
+        """Do not drop the readings in `exchanges` any more, because their publication has begun."""
         self.removable_bytes -= self._bytes_of(exchanges)
 
     def returned(self, exchanges: Iterable[Exchange[Publication]]) -> None:
-        """Allow the readings in `exchanges` to be dropped again: the session was lost."""
+        """Allow the readings in `exchanges` to be dropped again, because their session was lost."""
         self.removable_bytes += self._bytes_of(exchanges)
         self._searched_to = 0
 
     def drop(self, held_bytes: int, last_started: int) -> Dropped:
-        """Drop readings that exceed the size limit or the age limit, and return them.
+        """Drop readings that are too old, or the oldest readings if the outbox is too large.
 
-        The readings are deleted in the current transaction. `held_bytes` is the size of all stored
-        readings. Readings up to the row `last_started` are being published and cannot be dropped.
+        The readings are deleted in the current transaction, and returned. `held_bytes` is the size
+        of all stored readings. Readings up to the row number `last_started` are kept, because their
+        publication has begun.
         """
         dropped = Dropped([], Counter())
         number = max(self._searched_to, last_started)
@@ -116,10 +119,10 @@ class ReadingDropper:
         return dropped
 
     def committed(self, dropped: Dropped, held_bytes: int) -> None:
-        """Report dropped readings to their ports after the commit.
+        """After a commit, notify ports that readings were dropped or that dropping has ended.
 
-        If no readings were dropped and the outbox has room again, call `over` for each port that
-        was dropping readings. `held_bytes` is the size of all stored readings.
+        Dropping ends when a commit has dropped no readings and the outbox has room again.
+        `held_bytes` is the size of all stored readings.
         """
         self.due = False
         self.removable_bytes -= sum(row.bytes_count for row in dropped.rows)
@@ -130,7 +133,7 @@ class ReadingDropper:
             self._ports[name].dropped(reason, count)
         if not dropped.rows and held_bytes < self._bytes_max * _ROOM_SHARE:
             for name in self._dropping:
-                self._ports[name].over()
+                self._ports[name].ended()
             self._dropping.clear()
 
     def cancel(self) -> None:

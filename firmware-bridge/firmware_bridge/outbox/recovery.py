@@ -44,9 +44,9 @@ def open_outbox_store(path: Path) -> OutboxStore:
 
 
 def _fill(store: OutboxStore, damaged: sqlite3.Connection | None) -> int:
-    """Write the first rows of a new outbox, and return the number of readings.
+    """Write the first rows of a new outbox. Return the number of readings that were recovered.
 
-    If `damaged` is not None, its readable rows are copied.
+    `damaged` is the connection to a damaged outbox whose readable rows are copied, or None.
     """
     count = 0
     if damaged is not None:
@@ -105,9 +105,9 @@ def _is_whole(topic: object, payload: object) -> bool:
 
 
 def _salvage_boards(damaged: sqlite3.Connection, store: OutboxStore) -> None:
-    """Copy the board rows that are not damaged.
+    """Copy the undamaged rows about boards.
 
-    A frame whose row is not copied counts as new if the board repeats it.
+    If the row of a frame is damaged, the frame counts as new when the board repeats it.
     """
     tables = {name for (name,) in _readable(damaged, "SELECT name FROM sqlite_master")}
     found = BoardRows()

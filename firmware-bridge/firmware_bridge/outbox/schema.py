@@ -11,7 +11,7 @@
 | board_starts | the number of starts of a board with this boot number |
 | board_floors | summary of deleted rows in board_starts: for boot numbers up to `boot`, this device
   had at most `starts` starts each |
-| kinds | whether a quantity of a port is a number, a text or a Boolean; `number` rises with each
+| kinds | the data type of a quantity of a port: number, text or boolean; `number` rises with each
   new quantity, and only the newest 8,192 rows are kept |
 | properties | `starts` (how often the bridge has started with this database), `session` (the name
   of the bridge's session at the broker), `machine` (the machine on which the session began) |
@@ -117,7 +117,7 @@ def m005_readings_that_give_way(database: Database) -> None:
 
 @MIGRATIONS()
 def m006_kinds_of_quantities(database: Database) -> None:
-    """Add the table with the data type (number, text or Boolean) of each quantity of a port."""
+    """Add the table with the data type (number, text or boolean) of each quantity of a port."""
     database.table("kinds").create(
         {"number": int, "port": str, "framing": str, "name": str, "kind": str},
         pk="number",

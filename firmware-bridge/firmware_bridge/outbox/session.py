@@ -1,4 +1,4 @@
-"""Stores the name of the bridge's MQTT session together with the readings in flight.
+"""The name of the bridge's MQTT session, stored in the same database as the readings in flight.
 
 A packet identifier is only valid in the session in which its exchange began
 (docs/decisions/0061-the-session-s-name-is-its-proof.md).
@@ -30,10 +30,10 @@ class Session:
         self.name, self._unwritten = None, ""
 
     def take_unwritten(self) -> str | None:
-        """Return the session name that the next commit must store.
+        """Return the session name that the next commit must store, if the name has changed.
 
-        Return an empty string if the session was abandoned, or None if the name has not changed
-        since the last call.
+        The name is an empty string if the session was abandoned. Return None if the name has not
+        changed since the last call.
         """
         unwritten, self._unwritten = self._unwritten, None
         return unwritten
@@ -42,8 +42,8 @@ class Session:
         """Continue the session of the previous run, or begin a new session.
 
         A new session is needed if the client id has changed, or if the outbox was copied to another
-        machine. However, the old session continues while it has open exchanges. `in_flight` is the
-        number of open exchanges.
+        machine. However, the old session continues while it has open exchanges. The argument
+        `in_flight` is the number of open exchanges.
         """
         moved = self._store.property("machine") not in (machine, None)
         kept = self.name is not None and is_name_of(self.name, client_id)

@@ -93,9 +93,9 @@ class Settlement(ExchangeSettlement[Publication]):
                 assert_never(event)
 
     def send_durable(self, started: list[Exchange[Publication]]) -> None:
-        """If there is a connection, send the packets that were waiting for the commit.
+        """Send the packets that were waiting for the commit, if there is a connection.
 
-        `started` contains the exchanges whose PUBLISH is sent for the first time.
+        `started` contains the exchanges whose PUBLISH is now sent for the first time.
         """
         if self.send is None:
             return

@@ -53,7 +53,7 @@ class Readings(QueueTable[Publication]):
         return 0 if row is None else int(row[0])
 
     def arrival_after(self, number: int) -> int | None:
-        """Return the arrival time of the first unpublished reading after row `number`.
+        """Return the arrival time of the oldest unpublished reading in the rows after `number`.
 
         The time is in seconds of the outbox's clock (`ageing.py`). Return None if there is no such
         reading.
@@ -66,7 +66,7 @@ class Readings(QueueTable[Publication]):
         return None if row is None else int(row[0])
 
     def removable_after(self, number: int, limit: int) -> list[Removable]:
-        """Return the readings after row `number` that can be dropped, oldest first.
+        """Return the readings that can be dropped, oldest first, from the rows after `number`.
 
         At most `limit` readings are returned. A reading cannot be dropped once its publication has
         begun.
@@ -80,9 +80,10 @@ class Readings(QueueTable[Publication]):
         return [Removable(*row) for row in rows]
 
     def removable_bytes_after(self, number: int, port: str) -> int:
-        """Return the total size, in bytes, of a port's removable readings after row `number`.
+        """Return the total size of the readings of a port that can still be dropped.
 
-        A reading is removable until its publication begins.
+        The size is in bytes. Only rows after `number` are included. A reading cannot be dropped
+        once its publication has begun.
         """
         row = self._connection.execute(
             f"SELECT SUM({self.bytes_of_row}) FROM readings "
@@ -118,9 +119,10 @@ class OutboxStore(TableDatabase):
         self.queue_tables = (self.readings,)
 
     def kinds_of(self, port: str, framing: str) -> dict[str, Kind]:
-        """Return the data types (number, text or Boolean) of a port's newest quantities, by name.
+        """Return the stored data types of a port's quantities, by the name of the quantity.
 
-        `framing` is the name of the protocol.
+        A type is number, text or boolean. `framing` is the name of the port's protocol. If too many
+        quantities are stored, only the newest are returned.
         """
         rows = self._connection.execute(
             "SELECT name, kind FROM kinds WHERE port = ? AND framing = ? "
@@ -130,9 +132,9 @@ class OutboxStore(TableDatabase):
         return {name: kind for name, kind in rows if kind in KINDS}
 
     def save_kinds(self, kinds: Iterable[tuple[str, str, str, Kind]]) -> None:
-        """Store the port, protocol, name and data type of each quantity.
+        """Store the data types of quantities. Each row contains port, protocol, name and type.
 
-        If there are too many rows, the oldest are deleted.
+        If the table has too many rows, the oldest are deleted.
         """
         self._connection.executemany(
             "INSERT OR REPLACE INTO kinds (port, framing, name, kind) VALUES (?, ?, ?, ?)", kinds
@@ -143,7 +145,7 @@ class OutboxStore(TableDatabase):
         )
 
     def boards(self) -> BoardRows:
-        """Load everything that is stored about boards. Frames are ordered by their latest use."""
+        """Load all rows about boards. The rows about frames are sorted by their latest use."""
         execute = self._connection.execute
         return BoardRows(
             blocks=[
@@ -166,7 +168,7 @@ class OutboxStore(TableDatabase):
         )
 
     def save_boards(self, changes: BoardRows) -> None:
-        """Store the changed rows about boards, and delete the removed rows."""
+        """Store the changed rows about boards, and delete the rows that were removed."""
         execute_many = self._connection.executemany
         execute_many(
             "DELETE FROM board_frames WHERE device = ? AND boot = ? AND repeat = ? AND block = ?",

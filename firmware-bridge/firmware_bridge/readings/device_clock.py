@@ -36,8 +36,8 @@ def checked_times(
 ) -> tuple[Quantities, float | None]:
     """Replace implausible times of quantities with the time of arrival.
 
-    Return the quantities, and the latest of the replaced times, or None if no time was replaced. No
-    times are replaced if the gateway's own clock is not set.
+    Return the checked quantities, and the latest time that was replaced. The latter is None if no
+    time was replaced. If the gateway's own clock is not set, no times are replaced.
     """
     if arrival_seconds < _GATEWAY_IS_SET:
         return quantities, None
@@ -62,9 +62,9 @@ def checked_times(
 def hours_off(quantities: Quantities, arrival_seconds: float) -> int:
     """Return the number of whole hours that a meter's clock is ahead of the time of arrival.
 
-    The number is negative if the meter's clock is behind. A difference of whole hours means that
-    the configured time zone is wrong. The result is 0 if the clock is right, or if the difference
-    is not a number of whole hours.
+    The number is negative if the clock is behind. A number other than 0 suggests that the
+    configured time zone is wrong. If the difference is unknown, or is not a number of whole hours,
+    return 0.
     """
     found = quantities.get(METER_TIME, [])
     given = found[0].absolute_time_seconds if found else None

@@ -1,8 +1,8 @@
-"""Topics of readings, and payloads in formats other than SenML.
+"""Topics of readings, and payloads in all formats except SenML.
 
-A payload is a plain value, or a JSON object made from a template. There is one payload per value.
-If a quantity has several values, such as the fields of an NMEA 0183 sentence, the name of each
-value (`gga/alt`) is used as the name of the quantity.
+In these formats, each value has its own payload: either the plain value, or a JSON object that is
+made from a template. If a quantity has several values, such as the fields of an NMEA 0183 sentence,
+each value is published under its own name (`gga/alt`).
 """
 
 import base64
@@ -18,7 +18,7 @@ Values = Mapping[str, object]
 
 
 def topic_of(pattern: str, values: Values) -> str:
-    """Return the topic: `pattern` with its placeholders replaced by values."""
+    """Return the topic `pattern` with each placeholder replaced by its value."""
     return PLACEHOLDER.sub(lambda found: str(values[found[1]]), pattern)
 
 
@@ -30,7 +30,7 @@ def plain_of(value: Value) -> bytes:
 
 
 def json_of(template: Mapping[str, object], values: Values) -> bytes:
-    """Encode a JSON object: `template` with its placeholders replaced by values."""
+    """Replace each placeholder in `template` by its value, and encode the result as JSON."""
     return json.dumps(_filled(template, values), separators=(",", ":"), allow_nan=False).encode()
 
 

@@ -1,8 +1,8 @@
-"""Data types (kinds) of quantities: number, text or Boolean.
+"""Data types of quantities: number, text or boolean.
 
 A quantity has the type that the configuration declares, or else the type of its first value. The
-type never changes, because Home Assistant and other programs that store readings keep the type of
-the first value. The outbox stores the types for the next start of the bridge.
+type then never changes, because Home Assistant and other programs that store readings expect the
+type of the first value. The outbox stores the types for the next start of the bridge.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ KINDS_KEPT_MAX: Final = 1024
 
 
 class Kinds:
-    """The data type (kind) of each quantity on one serial line: number, text or Boolean.
+    """The data type of each quantity on one serial line: number, text or boolean.
 
     The types in `declared` come from the configuration and never change.
     """
@@ -55,9 +55,10 @@ class Kinds:
         return dict(self._kinds)
 
     def keep(self, quantities: Quantities) -> int:
-        """Remove values whose data type differs from the type of their quantity.
+        """Remove values that do not have the data type of their quantity.
 
-        The data types of new quantities are recorded. Return the number of removed values.
+        For a quantity that is new, record the type of its first value. Return the number of removed
+        values.
         """
         removed = 0
         for quantity, measurements in list(quantities.items()):
@@ -75,7 +76,7 @@ class Kinds:
 
 
 def kind_of(value: Value) -> Kind:
-    """Return the data type of a value: number, text or Boolean. Bytes count as text."""
+    """Return the data type of a value: number, text or boolean. Bytes count as text."""
     if isinstance(value, bool):
         return "boolean"
     return "text" if isinstance(value, str | bytes) else "number"

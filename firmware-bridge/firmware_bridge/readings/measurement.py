@@ -19,10 +19,10 @@ INTEGER_MAX = 2**63 - 1
 class Measurement:
     """One value with its name (docs/formats/readings.md).
 
-    `time_seconds` follows RFC 8428. A value below 2**28 is relative to the time of arrival. A
-    larger value is in seconds since 1970-01-01 UTC. None means the time of arrival. `is_past` is
-    True for an entry from the device's log, which can be years old. If the device's clock is wrong,
-    `device_time_seconds` is the time that the device reported.
+    `time_seconds` has the meaning of RFC 8428: a time below 2**28 is relative to the time of
+    arrival, and a larger time is in seconds since 1970-01-01 UTC. None means the time of arrival.
+    `is_past` is True if the value comes from the device's log, and may therefore be years old.
+    `device_time_seconds` is the time that the device reported, if its clock is wrong.
     """
 
     name: str

@@ -21,7 +21,7 @@ class BoardIdentity:
 
     @property
     def device_name(self) -> str:
-        """The board's name in topics."""
+        """The board's name, as it is used in topics."""
         return f"{BOARD_DEVICE_PREFIX}{self.device:08x}"
 
 

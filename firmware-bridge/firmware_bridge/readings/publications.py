@@ -25,8 +25,9 @@ ROW_OVERHEAD_BYTES: Final = 48
 class Publication:
     """An MQTT message to publish. `topic` is valid UTF-8 without wildcards.
 
-    If the outbox is full, it may drop the oldest messages of the port `gives_way_of`. If
-    `gives_way_of` is None, this message is never dropped.
+    If `gives_way_of` is None, this message is never dropped. Otherwise, the message may be dropped
+    while the outbox is full, and `gives_way_of` is the name of the port that the message comes
+    from.
     """
 
     qos: ClassVar[int] = 2
@@ -52,9 +53,9 @@ def publications_of(
 ) -> list[Publication]:
     """Return the messages that publish the quantities.
 
-    A SenML payload contains a whole quantity. In other formats, each value has a payload of its
-    own. A unit in `units` was configured by the operator, and replaces the unit that the sensor
-    sent.
+    With SenML payloads, there is one message per quantity. With other formats, there is one message
+    per value. The argument `units` contains units that the operator has configured, by name of the
+    value. They replace the units that the sensor sent.
     """
     known: dict[str, object] = {**readings.tags, "device": numbering.device, "port": port}
     if readings.payload == "senml":
@@ -97,9 +98,9 @@ def _publication_of(
 def time_seconds_of(measurement: Measurement, arrival_seconds: float) -> float:
     """Return the time of a measurement in seconds since 1970, rounded to milliseconds.
 
-    If the gateway's clock has never been set (it shows a date before July 1978), the time is
-    relative to the moment of delivery instead. RFC 8428 section 4.5.3 defines this for small
-    numbers.
+    If the sensor sent no date, and the gateway's clock has never been set (it shows a date before
+    July 1978), the result is a small number instead. It is relative to the moment of delivery, as
+    RFC 8428 section 4.5.3 defines for small numbers.
     """
     absolute = measurement.absolute_time_seconds
     if absolute is not None:

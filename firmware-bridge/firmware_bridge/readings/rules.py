@@ -18,7 +18,7 @@ PUBLISHED_KEPT_MAX = 4096
 
 
 class Rules:
-    """The rules of one port, and the last publication of each quantity that has a rule."""
+    """The rules of one port, and the latest published values of each quantity that has a rule."""
 
     def __init__(self, readings: Readings) -> None:
         self._rules = readings.rules
@@ -48,7 +48,10 @@ class Rules:
         return kept, out_of_range
 
     def due(self, device: str, quantities: Quantities, now_seconds: float) -> Quantities:
-        """Return the quantities to publish now. `now_seconds` is from a monotonic clock."""
+        """Return the quantities that must be published now according to the rules.
+
+        `now_seconds` is from a monotonic clock. A quantity without a rule is always published.
+        """
         if not self._rules:
             return quantities
         found: Quantities = {}
@@ -79,11 +82,11 @@ class Rules:
     def _due_of(
         self, device: str, name: str, measurements: list[Measurement], now_seconds: float
     ) -> list[Measurement]:
-        """Apply the rules for single measurements to a quantity with several measurements.
+        """Return the measurements of a quantity that must be published now.
 
-        Return the measurements to publish. A SenML pack is published as a whole if at least one
-        measurement with a rule is due. In other formats, each measurement is published or omitted
-        separately.
+        The rules for single measurements are applied. A SenML pack is published as a whole if at
+        least one measurement with a rule must be published. In other formats, each measurement is
+        published or omitted separately.
         """
         parts = _parts_of(name, measurements)
         ruled = {key for key in parts if (rule := self._rules.get(key)) and rule.filters}
@@ -111,9 +114,10 @@ class Rules:
 
 
 def _parts_of(name: str, measurements: list[Measurement]) -> dict[str, list[Measurement]]:
-    """Return the measurements of a quantity by name.
+    """Group the measurements of a quantity by their names.
 
-    A measurement that has the same name as the quantity is left out.
+    Leave out measurements that have the same name as the quantity, because the rule for the whole
+    quantity applies to them.
     """
     parts: dict[str, list[Measurement]] = {}
     for measurement in measurements:

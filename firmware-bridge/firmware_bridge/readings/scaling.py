@@ -1,6 +1,7 @@
-"""Exact conversion of a device's numbers to the unit of a quantity: 0.1 times 215 is 21.5.
+"""Conversion of a number from a device to the configured unit, without rounding errors.
 
-Decimal arithmetic is used, because the configured value 0.1 means exactly 0.1.
+Decimal arithmetic is used, because a configured factor such as 0.1 means exactly 0.1. For example,
+215 times 0.1 is exactly 21.5.
 """
 
 import math
@@ -10,7 +11,10 @@ from firmware_bridge.readings.measurement import INTEGER_MAX
 
 
 class OutOfRange(ValueError):
-    """Raised if a result is not a valid reading: infinite, or an integer of more than 64 bits."""
+    """Raised if a result is infinite or is an integer of more than 64 bits.
+
+    Such a result is not a valid reading.
+    """
 
 
 def scaled(value: float, *, scale: float = 1, offset: float = 0, power_of_ten: int = 0) -> float:
@@ -20,7 +24,7 @@ def scaled(value: float, *, scale: float = 1, offset: float = 0, power_of_ten: i
     negative.
 
     Raises:
-        OutOfRange: if the result is infinite or has more than 64 bits.
+        OutOfRange: if the result is infinite, or is an integer of more than 64 bits.
     """
     if scale == 1 and offset == 0 and power_of_ten == 0:
         return _checked(value)

@@ -6,9 +6,10 @@ The number of devices and values is limited, because a faulty line could send ne
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal, get_args
+from typing import Final
 
-from firmware_bridge.readings.measurement import Quantities, Value
+from firmware_bridge.readings.kinds import Kind, kind_of
+from firmware_bridge.readings.measurement import Quantities
 
 logger = logging.getLogger(__name__)
 
@@ -18,8 +19,6 @@ QUANTITIES_DESCRIBED_MAX: Final = 128
 """Maximum number of values per device. The description stays far below a broker's usual packet
 limit."""
 
-Kind = Literal["number", "truth", "text"]
-KINDS: Final = get_args(Kind)
 FACT_CHARACTERS_MAX: Final = 64
 """Maximum length of a string that describes a device. Longer strings are not names or numbers."""
 _FACTS: Final = frozenset(
@@ -29,11 +28,10 @@ _FACTS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class SeenValue:
-    """One value of a device.
+    """Record of one named value of a device: its quantity, its data type and its unit.
 
-    A SenML payload can contain several values of one `quantity`.
-
-    `is_gone` is True if the value was removed from the configuration and has not been sent since.
+    Several values can belong to the same quantity. `is_gone` is True if the value was removed from
+    the configuration and has not been sent since.
     """
 
     quantity: str
@@ -89,16 +87,16 @@ class Seen:
             return
         for quantity, measurements in quantities.items():
             for each in measurements:
-                kind = _kind_of(each.value)
-                if kind is not None:
-                    self._note_value(device, known, each.name, SeenValue(quantity, kind, each.unit))
+                if not isinstance(each.value, bytes):
+                    value = SeenValue(quantity, kind_of(each.value), each.unit)
+                    self._note_value(device, known, each.name, value)
                 if isinstance(each.value, str) and is_fact(each.name):
                     self._note_fact(known, each.name, each.value)
 
     def _note_fact(self, known: SeenDevice, name: str, text: str) -> None:
-        """Record the first string with this name.
+        """Record a text that describes a device, unless one with the same name is recorded already.
 
-        Later strings are ignored, because a string that changes often would cause endless updates.
+        A text that changes often would otherwise cause endless updates.
         """
         if name not in known.facts and 0 < len(text) <= FACT_CHARACTERS_MAX:
             known.facts[name] = text
@@ -133,12 +131,12 @@ class Seen:
 
 
 def is_fact(name: str) -> bool:
-    """Return True if a text value with this name describes the device, like `manufacturer`."""
+    """Return True if a text with this name describes the device, for example `manufacturer`."""
     return name in _FACTS or (name.startswith("mbus_") and name.endswith("_type"))
 
 
 def _forget_one_gone(device: SeenDevice) -> bool:
-    """Forget one value of the device that was removed from the configuration.
+    """Forget one value of the device that is no longer configured, to make room for another value.
 
     Return False if there is no such value.
     """
@@ -146,11 +144,3 @@ def _forget_one_gone(device: SeenDevice) -> bool:
     if gone is not None:
         del device.values[gone]
     return gone is not None
-
-
-def _kind_of(value: Value) -> Kind | None:
-    if isinstance(value, bool):
-        return "truth"
-    if isinstance(value, str):
-        return "text"
-    return None if isinstance(value, bytes) else "number"

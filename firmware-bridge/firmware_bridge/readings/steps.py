@@ -69,8 +69,8 @@ class Steps:
     def latest_mean(self, seconds: float) -> float | None:
         """Return the mean of the latest complete 5-second interval.
 
-        `seconds` is the current time in seconds since 1970. The result is None if no value has
-        arrived for some time.
+        `seconds` is the current time in seconds since 1970. Return None if no value has arrived
+        recently.
         """
         self.whole(seconds)
         if not self._whole or seconds - self._latest > OFTEN_SECONDS:

@@ -1,7 +1,7 @@
-"""Logs and counts the responses of polled devices, and their failures.
+"""Logs and counts the failed requests to polled devices.
 
-Failures are counted by device and reason. A failure is logged when its count reaches 1, 2, 4, 8 and
-so on. A device that is switched off therefore does not fill the log. The first response after
+Failures are counted by device and reason. Only the 1st, 2nd, 4th, 8th failure and so on is logged,
+so that a device that is switched off does not fill the log. The first response after several
 failures is also logged.
 """
 
@@ -38,7 +38,7 @@ _CHECK: Final = {
 
 
 class Answers:
-    """Counters and log of the responses from the polled devices on one port."""
+    """Counters and log of the failed requests to the polled devices on one port."""
 
     def __init__(self, status: PortStatus) -> None:
         self._status = status
@@ -48,7 +48,7 @@ class Answers:
     def note(self, outcome: Outcome, name: str, text: str) -> None:
         """Count the outcome of a request to the device `name`. `text` describes the request.
 
-        Log the 1st, 2nd, 4th, 8th failure and so on, and the first response after failures.
+        Log the 1st, 2nd, 4th, 8th failure and so on, and the first response after several failures.
         """
         device = self._status.device(name)
         if isinstance(outcome, Damage):

@@ -1,4 +1,4 @@
-"""The percentage of a port's recent frames that are damaged, with one warning per fault.
+"""The share of damaged frames among a port's recent frames, with a warning if it is high.
 
 The totals of all frames and of damaged frames are sampled when the port's status is reported.
 Receiving a frame therefore costs no extra time::
@@ -54,7 +54,11 @@ class DamageShare:
         self.warns = False
 
     def update(self, *, frames: int, damaged: int) -> None:
-        """Update the share of damaged frames from the totals of good and damaged frames."""
+        """Update the share of damaged frames.
+
+        The arguments `frames` and `damaged` are the total numbers of good frames and of damaged
+        frames.
+        """
         now = _Sample(time.monotonic(), frames, damaged)
         while len(self._samples) > 1 and now.at - self._samples[1].at >= WINDOW_SECONDS_MAX:
             self._samples.popleft()
@@ -76,7 +80,7 @@ class DamageShare:
         }
 
     def _window_before(self, now: _Sample) -> _Sample:
-        """Return the sample at the start of the window. `now` is the sample at the end."""
+        """Return the sample with which the window begins. The window ends with the sample `now`."""
         for each in reversed(self._samples):
             count = now.frames - each.frames + now.damaged - each.damaged
             if now.at - each.at >= WINDOW_SECONDS and count >= FRAMES_MIN:

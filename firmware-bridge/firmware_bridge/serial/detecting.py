@@ -91,7 +91,7 @@ def guesses_of(line: Line, pieces: Sequence[bytes]) -> list[Guess]:
     for framing, protocol in PROTOCOLS.items():
         if not issubclass(protocol, DecoderSettings) or line.data_bits not in protocol.data_bits:
             continue
-        for settings, keys in _settings_tried(protocol, pieces):
+        for settings, keys in _settings_to_try(protocol, pieces):
             reading = Reading(settings)
             for piece in pieces:
                 reading.read(piece)
@@ -116,12 +116,12 @@ def guesses_of(line: Line, pieces: Sequence[bytes]) -> list[Guess]:
     return found
 
 
-def _settings_tried(
+def _settings_to_try(
     protocol: type[DecoderSettings], pieces: Sequence[bytes]
 ) -> Iterator[tuple[DecoderSettings, str]]:
-    """Yield the settings to try for a protocol, each with the TOML lines that configure them.
+    """Yield the settings to try for a protocol, and the lines of TOML that configure each of them.
 
-    For the default settings, the lines are "".
+    The lines are an empty string for the protocol's default settings.
     """
     if protocol is CsvLines:
         if columns := columns_of(b"".join(pieces)):

@@ -16,9 +16,9 @@ from typing import Any, Final, Literal
 
 from firmware_bridge.protocols.frame import Frame
 from firmware_bridge.protocols.json_lines import JsonLines
-from firmware_bridge.serial.asking import ask
 from firmware_bridge.serial.detecting import LINES, SURE_ENOUGH, Guess, detect
 from firmware_bridge.serial.link import PortLost
+from firmware_bridge.serial.meter_search import poll_for_meter
 from firmware_bridge.serial.opening import open_port
 from firmware_bridge.serial.settings import PortSettings
 from firmware_bridge.serial.watching import Reading, chunks_of_port
@@ -66,22 +66,22 @@ def settings_of(port: str) -> PortSettings:
 class Detection:
     """The detection of the device on one port, with its progress.
 
-    If `asks` is True and nothing is received, the detection also polls for a meter.
+    If the argument `polls` is True and nothing is received, the detection also polls for a meter.
     """
 
     def __init__(
         self,
         port: str,
         *,
-        asks: bool = False,
+        polls: bool = False,
         lines: Sequence[Line] = LINES,
         line_seconds: float = LINE_SECONDS,
     ) -> None:
         self.port = port
-        self.asked_at = time.monotonic()
+        self.watched_at = time.monotonic()
         self.state: State = "trying"
         self._begun_at = time.monotonic()
-        self._asks = asks
+        self._polls = polls
         self._lines = lines
         self._line_seconds = line_seconds
         self._tried: list[dict[str, object]] = []
@@ -96,7 +96,7 @@ class Detection:
 
         Each call also keeps the detection running, because it shows that a person is watching.
         """
-        self.asked_at = now = time.monotonic()
+        self.watched_at = now = time.monotonic()
         count = len(self._tried)
         return {
             "port": self.port,
@@ -140,7 +140,7 @@ class Detection:
     async def _detect(self) -> None:
         settings = settings_of(self.port)
         found = await self._best_on(settings)
-        if found is None and self._asks:
+        if found is None and self._polls:
             found = await self._answer_on(settings)
         if found is None:
             self.state = "nothing"
@@ -168,7 +168,7 @@ class Detection:
 
     async def _answer_on(self, settings: PortSettings) -> Guess | None:
         self.state = "asking"
-        async with contextlib.aclosing(ask(settings)) as answers:
+        async with contextlib.aclosing(poll_for_meter(settings)) as answers:
             async for _, _, guess in answers:
                 if guess is not None:
                     self._take(guess)
@@ -204,7 +204,7 @@ class Detection:
 
 
 def values_of(frame: Frame) -> list[dict[str, Any]]:
-    """Return the first values of a frame as JSON for the web page: name, value and unit of each."""
+    """Return the first values of a frame, each with name and unit, as JSON for the web page."""
     found = [each for measurements in frame.quantities.values() for each in measurements]
     return [
         {"name": each.name, "value": _shown(each.value), "unit": each.unit}

@@ -17,7 +17,7 @@ from gateway.process.control.messages import Refused
 
 DETECTIONS_MAX: Final = 4
 """Largest number of concurrent detections. Each repeatedly decodes 64 KiB with every protocol."""
-UNASKED_SECONDS_MAX: Final = 20.0
+UNWATCHED_SECONDS_MAX: Final = 20.0
 """A detection is stopped if its progress is not requested for this time.
 
 A page without JavaScript requests it every 5 s.
@@ -43,19 +43,19 @@ class Detections:
         self._make = make
         self._running: dict[str, tuple[Detection, asyncio.Task[None]]] = {}
 
-    async def begin(self, port: str, *, asks: bool = False) -> dict[str, Any]:
+    async def begin(self, port: str, *, polls: bool = False) -> dict[str, Any]:
         """Start a detection on a port, or continue a running one. Return its progress.
 
-        If `asks` is True, the detection also polls for a meter, and replaces any detection that is
-        already running on the port.
+        If the argument `polls` is True, the detection also polls for a meter, and replaces any
+        detection that is already running on the port.
 
         Raises:
             Refused: if the bridge already reads the port, too many detections run, or `port` is
                 invalid.
         """
         selection_of(port)
-        self._forget_unasked()
-        if port in self._running and self._is_of_use(port, asks=asks):
+        self._stop_unwatched()
+        if port in self._running and self._can_continue(port, polls=polls):
             return self._running[port][0].progress()
         await self.end(port)
         name = await asyncio.to_thread(reader_of, port, self._configured())
@@ -69,37 +69,37 @@ class Detections:
             raise Refused(
                 "busy",
                 f"{DETECTIONS_MAX} detections run: close their pages, and try again in "
-                f"{UNASKED_SECONDS_MAX:g} seconds",
+                f"{UNWATCHED_SECONDS_MAX:g} seconds",
             )
-        detection = self._make(port, asks=asks)
+        detection = self._make(port, polls=polls)
         self._running[port] = detection, asyncio.create_task(detection.run())
         return detection.progress()
 
     def progress(self, port: str) -> dict[str, Any]:
         """Return the progress of the detection on a port. Raises Refused if none is running."""
-        self._forget_unasked(except_for=port)
+        self._stop_unwatched(except_for=port)
         if port not in self._running:
             raise Refused("not_found", f"no detection runs on {port[:PORT_CHARACTERS_MAX]}")
         return self._running[port][0].progress()
 
     def readers(self) -> dict[str, str]:
-        """Return the name of each configured port, keyed by the path of its device file.
+        """Return the names of the configured ports, keyed by the device file that each port reads.
 
-        The paths are found in sysfs.
+        The current device files are looked up at each call.
         """
-        return readers_of(self._configured())
+        return readers_by_device(self._configured())
 
     def states(self) -> dict[str, str]:
         """Return the state of each running detection by port."""
-        self._forget_unasked()
+        self._stop_unwatched()
         return {port: detection.state for port, (detection, _) in self._running.items()}
 
     async def run(self) -> None:
         """Stop unwatched detections periodically, until cancelled. Then stop all detections."""
         try:
             while True:
-                await asyncio.sleep(UNASKED_SECONDS_MAX / 4)
-                self._forget_unasked()
+                await asyncio.sleep(UNWATCHED_SECONDS_MAX / 4)
+                self._stop_unwatched()
         finally:
             for port in list(self._running):
                 await self.end(port)
@@ -117,24 +117,24 @@ class Detections:
             if await asyncio.to_thread(reader_of, port, settings) is not None:
                 await self.end(port)
 
-    def _is_of_use(self, port: str, *, asks: bool) -> bool:
-        """Return True if the running detection on the port can be continued.
+    def _can_continue(self, port: str, *, polls: bool) -> bool:
+        """Return True if the running detection on a port can be continued.
 
-        A detection that has found nothing or failed cannot be continued. If `asks` is True, the
-        result is always False, because only a new detection will also poll for a meter.
+        Return False if it has failed or found nothing, or if the argument `polls` is True. In the
+        latter case, a new detection is needed, which also polls for a meter.
         """
-        return self._running[port][0].state not in ("nothing", "failed") and not asks
+        return self._running[port][0].state not in ("nothing", "failed") and not polls
 
-    def _forget_unasked(self, except_for: str | None = None) -> None:
-        since = time.monotonic() - UNASKED_SECONDS_MAX
+    def _stop_unwatched(self, except_for: str | None = None) -> None:
+        since = time.monotonic() - UNWATCHED_SECONDS_MAX
         for port, (detection, task) in list(self._running.items()):
-            if detection.asked_at < since and port != except_for:
+            if detection.watched_at < since and port != except_for:
                 task.cancel()
                 del self._running[port]
 
 
-def readers_of(configured: Sequence[PortSettings]) -> dict[str, str]:
-    """Return the names of configured ports by device file.
+def readers_by_device(configured: Sequence[PortSettings]) -> dict[str, str]:
+    """Return the names of configured ports, keyed by the device file that each port reads.
 
     The device files are looked up at each call, because they can change when a device is plugged
     in.
@@ -144,9 +144,9 @@ def readers_of(configured: Sequence[PortSettings]) -> dict[str, str]:
 
 
 def reader_of(port: str, configured: Sequence[PortSettings]) -> str | None:
-    """Return the name of the configured port that uses the device `port`, if any."""
+    """Return the name of the configured port that reads the device `port`, or None."""
     device = _device_of(settings_of(port))
-    return None if device is None else readers_of(configured).get(device)
+    return None if device is None else readers_by_device(configured).get(device)
 
 
 def _device_of(settings: PortSettings) -> str | None:

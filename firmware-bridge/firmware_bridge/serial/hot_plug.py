@@ -72,10 +72,11 @@ class HotPlug:
         self._stop()
 
     async def wait(self, backoff: Backoff, *, since: int) -> None:
-        """Wait until the back-off is over or a new serial device is found.
+        """Wait until the back-off is over or a new serial device has appeared.
 
-        `since` is an earlier value of the counter of new devices. If the counter has changed since
-        then, the method does not wait for another device. A new device resets the back-off.
+        The argument `since` is the number of new devices (`arrivals`) at an earlier time. If this
+        number has changed since then, do not wait for another device. A new device resets the
+        back-off.
         """
         if self.arrivals == since:
             await self._wait_for_one(backoff)

@@ -44,7 +44,7 @@ def path_of(settings: PortSettings) -> str:
     if not found:
         raise PortLost(f"no USB serial device {settings.usb} is plugged in")
     if len(found) > 1:
-        fix = _distinguished(
+        fix = _selection_fix(
             [str(each.device) for each in found], [_number(each) for each in found]
         )
         raise PortLost(f"{len(found)} USB serial devices have the identity {settings.usb}; {fix}")
@@ -65,10 +65,10 @@ def _number(port: ListPortInfo) -> str | None:
     return None if port.serial_number is None else str(port.serial_number)
 
 
-def _distinguished(devices: Sequence[str], numbers: Sequence[str | None]) -> str:
-    """Return a sentence that explains how to select one of several devices with the same identity.
+def _selection_fix(devices: Sequence[str], numbers: Sequence[str | None]) -> str:
+    """Return a text that explains how to select one of several devices with the same identity.
 
-    `numbers` are the devices' serial numbers. A device without a serial number has None.
+    `numbers` are the serial numbers of `devices`, with None for a device that has no serial number.
     """
     if None not in numbers and len({*numbers}) == len(numbers):
         shown = sorted(number for number in numbers if number is not None)[:NAMED_MAX]

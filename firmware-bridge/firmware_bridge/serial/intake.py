@@ -73,9 +73,9 @@ class Intake:
             outbox.allow_drops(settings.name, self.losses.begin_dropping, self.losses.end_dropping)
 
     def use_kinds(self, kinds: Kinds) -> None:
-        """Set the value types (number, text or Boolean) of the port's quantities.
+        """Use `kinds` as the data types of the port's quantities: number, text or boolean.
 
-        The value types of new quantities are stored in the outbox.
+        The types of new quantities are stored in the outbox.
         """
         self._kinds = kinds
 
@@ -133,7 +133,7 @@ class Intake:
             return
         quantities, out_of_range = self._rules.scaled(frame.quantities)
         if out_of_range:
-            self.losses.drop("out_of_range", out_of_range)
+            self.losses.note_dropped("out_of_range", out_of_range)
         if frame.device is not None:
             self.presence.note(frame.device)  # A device is present even if it sends no value.
         if quantities:
@@ -182,7 +182,7 @@ class Intake:
         self, frame: Frame, identity: BoardIdentity, link: Link, arrival_seconds: float
     ) -> None:
         if not self._outbox.has_room_for(identity.device):
-            self.losses.drop("too_many_devices", len(frame.quantities))
+            self.losses.note_dropped("too_many_devices", len(frame.quantities))
             return
         if self._commands is not None:
             self._commands.note_board(identity, link.write)
@@ -202,7 +202,7 @@ class Intake:
                 identity, frame.contents_digest(), self._settings.name, publications
             )
         except TooManyStarts:
-            self.losses.drop("too_many_starts", len(frame.quantities))
+            self.losses.note_dropped("too_many_starts", len(frame.quantities))
             return
         durable.add_done_callback(lambda done: self._acknowledge(done, frame, link))
         if not placement.is_new:
@@ -210,8 +210,8 @@ class Intake:
             return
         self._note_taken(reason, len(due))
         if out_of_range:
-            self.losses.drop("out_of_range", out_of_range)
-        self._gather(identity.device, durable)
+            self.losses.note_dropped("out_of_range", out_of_range)
+        self._commit_or_delay(identity.device, durable)
         if placement.begins and placement.start.repeat:
             self._note_repeated_start(device, placement)
         if reason is None:
@@ -219,8 +219,8 @@ class Intake:
             numbering = Numbering(device, placement.published_boot, identity.sequence)
             self.status.note(replace(frame, quantities=due), numbering, arrival_seconds)
 
-    def _gather(self, device: int, durable: "asyncio.Future[None]") -> None:
-        """Commit a board's new frame immediately, or leave it to be committed with later frames.
+    def _commit_or_delay(self, device: int, durable: "asyncio.Future[None]") -> None:
+        """Commit a board's new frame immediately, or delay its commit to include later frames.
 
         `durable` is a future that is done when the frame is durable.
         """
@@ -229,7 +229,10 @@ class Intake:
             self._outbox.commit_now()
 
     def _note_taken(self, reason: str | None, count: int) -> None:
-        """Record that readings were dropped for this reason, or stored if the reason is None."""
+        """Record that `count` new readings were dropped, or that they were stored.
+
+        `reason` is the reason for dropping them, or None if they were stored.
+        """
         if reason is not None:
             self.losses.begin_dropping(reason, count)
         elif self._policy != "drop_oldest" or self.status.dropping == "disk_full":
@@ -253,7 +256,7 @@ class Intake:
     def _acknowledge(self, durable: "asyncio.Future[None]", frame: Frame, link: Link) -> None:
         if not durable.cancelled() and not link.write(frame.acknowledgement):
             # The board sends the frame again, and that copy is acknowledged.
-            self.losses.drop("acknowledgement")
+            self.losses.note_dropped("acknowledgement")
 
     def _note_repeated_start(self, device: str, placement: Placement) -> None:
         repeat = placement.start.repeat

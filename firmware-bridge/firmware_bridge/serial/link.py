@@ -1,8 +1,8 @@
 """Reads and writes the bytes of an open serial port. If the port is lost, `PortLost` is raised.
 
-`Link` waits for bytes on any file descriptor. `SerialLink` is a device file or a pseudo-terminal
-that pyserial opens exclusively, because each of two readers would get only a part of the bytes.
-Ports at a TCP address are in `network.py`.
+`Link` waits for bytes on any file descriptor. `SerialLink` is a device file or a pseudo-terminal.
+pyserial opens it exclusively, because two readers would each get only a part of the bytes. Ports at
+a TCP address are in `network.py`.
 """
 
 import asyncio
@@ -140,7 +140,7 @@ class SerialLink(Link):
         rs485: Rs485 | None = None,
         control_lines: tuple[ControlLine, ControlLine] = ("on", "on"),
     ) -> None:
-        """Open the port, which may block. `control_lines` contains the settings of DTR and RTS.
+        """Open the port, which may block. The argument `control_lines` configures DTR and RTS.
 
         Raises:
             PortLost: if the port cannot be opened, is in use, or does not support RS-485 mode.
@@ -260,11 +260,11 @@ class _Port(serial.Serial):
 
 
 def _opened(path: str, control_lines: tuple[ControlLine, ControlLine], **keys: Any) -> _Port:
-    """Open a port with pyserial. `keys` are pyserial's settings.
+    """Open a port with pyserial. The arguments `keys` are settings for pyserial.
 
     `control_lines` are the settings of DTR and RTS. Many boards restart when these lines change.
-    Linux raises both lines when it opens a device. If a line has the setting `off`, it is lowered
-    immediately afterwards. Linux normally lowers both lines when the port is closed. This is
+    Linux raises both lines when it opens a device. A line with the setting `off` is lowered
+    immediately afterwards. When the port is closed, Linux normally lowers both lines. This is
     disabled (by clearing HUPCL) unless both settings are `on`.
 
     Raises OSError, ValueError or termios.error if the port cannot be opened.
@@ -288,7 +288,7 @@ def _finish(readable: "asyncio.Future[None]") -> None:
 
 
 def sentence_of(path: str, error: Exception) -> str:
-    """Return a sentence that describes a port's error, and includes the fix if it is known."""
+    """Return a sentence that describes a port's error and, if possible, explains how to fix it."""
     if isinstance(error, PermissionError) or getattr(error, "errno", None) == 13:
         return f"{path}: {DENIED}"
     if getattr(error, "errno", None) in (11, 16):

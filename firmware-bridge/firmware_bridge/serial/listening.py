@@ -30,15 +30,15 @@ class Listening:
 
     @property
     def kinds(self) -> Kinds:
-        """The value types of the quantities on this line."""
+        """The data types of the quantities on this line."""
         return self._decoder.kinds
 
     def unread(self) -> Sequence[Unread]:
-        """Return an empty sequence: only polled devices report quantities without a value."""
+        """Return an empty sequence. Only polled devices report quantities without a value."""
         return ()
 
     def begin_again(self) -> None:
-        """Replace the decoder after an internal error, but keep the counters and value types."""
+        """Replace the decoder after an internal error, but keep the counters and data types."""
         before = self._decoder
         self._decoder = self._settings.decoder()
         self._decoder.tally = before.tally

@@ -46,7 +46,7 @@ class Losses:
         self._summarised: Counter[tuple[str, str]] = Counter()
 
     def check_damage(self, damaged: Mapping[str, int]) -> None:
-        """Log the reasons for damaged frames. A reason is logged again when its count has doubled.
+        """Log each reason for damaged frames when it is new, and again when its count has doubled.
 
         `damaged` contains the total count for each reason.
         """
@@ -61,10 +61,10 @@ class Losses:
                 )
 
     def check_skipped(self, skipped: Mapping[str, int]) -> None:
-        """Log why values of valid frames were omitted.
+        """Log each reason for omitted values of valid frames.
 
-        A reason is logged again when its count has doubled. `skipped` contains the total count for
-        each reason.
+        A reason is logged when it is new, and again when its count has doubled. `skipped` contains
+        the total count for each reason.
         """
         for reason, count in skipped.items():
             if self._has_doubled("left_out", reason, count):
@@ -112,8 +112,8 @@ class Losses:
                 utc_offset,
             )
 
-    def drop(self, reason: str, count: int = 1) -> None:
-        """Count lost readings or acknowledgements. Log the reason if its count has doubled."""
+    def note_dropped(self, reason: str, count: int = 1) -> None:
+        """Count lost readings or acknowledgements. Log the reason when its count has doubled."""
         self.dropped[reason] += count
         total = self.dropped[reason]
         if self._has_doubled("dropped", reason, total):

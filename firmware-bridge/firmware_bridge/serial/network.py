@@ -64,7 +64,7 @@ class TcpLink(Link):
 class ModbusTcpLink(TcpLink):
     """A Modbus TCP connection. Each read returns only complete messages.
 
-    If a caller discards the bytes of a read, it therefore never discards a part of a message.
+    A caller that discards received bytes therefore never discards only a part of a message.
     """
 
     def __init__(self, path: str, connection: socket.socket) -> None:

@@ -1,7 +1,7 @@
 """Describes the traffic between other devices on a Modbus line as human-readable text.
 
-Each request, response and damaged frame has its own text. If the configuration names a register,
-the text shows a reading. Otherwise, it shows the plain value of the register.
+Each request, response and damaged frame has its own text. Registers that are named in the
+configuration are shown as readings, with name and unit. Other registers are shown as plain values.
 """
 
 from collections.abc import Mapping
@@ -79,14 +79,17 @@ class Overhearing:
             return f"{kind} {span_of(message.first, message.count)}"
         if message.request is None:
             return f"{kind} = {values}"
-        named = self._named(message, message.request, devices, kind)
+        named = self._named_values(message, message.request, devices, kind)
         span = span_of(message.request.first, message.request.count)
         return named or f"{kind} {span} = {values}"
 
-    def _named(self, answer: Message, request: Message, devices: list[Device], kind: str) -> str:
-        """Return the readings of the named registers in a response, or "" if no register is named.
+    def _named_values(
+        self, answer: Message, request: Message, devices: list[Device], kind: str
+    ) -> str:
+        """Return the readings in a response as text, or "" if none of its registers has a name.
 
-        The names are from `devices`. `kind` is the Modbus table of the registers.
+        The names are from `devices`. `kind` is the Modbus table of the registers, such as `holding`
+        or `coil`.
         """
         end = request.first + request.count
         registers = [

@@ -59,9 +59,9 @@ class Audience(Protocol):
 
 
 class ToIntake:
-    """Observer of a poller: it passes responses from a serial line to the intake of the port.
+    """Observer of a poller that passes the responses of devices to the intake of the port.
 
-    The result of a request that does not name a device is recorded for `own_device`.
+    Some requests do not name a device. Their outcomes are recorded for the device `own_device`.
     """
 
     def __init__(self, intake: Intake, own_device: str) -> None:
@@ -97,9 +97,9 @@ class ToIntake:
 class Polling:
     """The reader of one port whose devices are polled. It owns the port's poller.
 
-    `tally.damaged` counts requests without a valid response, by reason. `tally.refused` counts
-    requests that a device refused. `tally.foreign` counts reads of bytes that do not belong to a
-    response: `unasked` or `late`. If the connection has no serial line, `line` is None.
+    The counters are in `tally`: `damaged` counts requests without a valid response, `refused`
+    counts requests that a device refused, and `foreign` counts received data that does not belong
+    to a response (`unasked` or `late`). If the connection has no serial line, `line` is None.
     """
 
     def __init__(self, settings: PollerSettings, line: Line | None, audience: Audience) -> None:
@@ -110,13 +110,13 @@ class Polling:
         self.tally = Tally()
 
     def begin_again(self) -> None:
-        """Replace the poller after an internal error. Keep the counters and the value types."""
+        """Replace the poller after an internal error, but keep the counters and data types."""
         kinds, self._poller = self.kinds, self._settings.poller(self._line)
         self.kinds.remember(kinds.known())
 
     @property
     def kinds(self) -> Kinds:
-        """The value types of the devices' quantities."""
+        """The data types of the devices' quantities."""
         return self._poller.kinds
 
     def unread(self) -> Sequence[Unread]:
@@ -213,18 +213,22 @@ class Polling:
                 return outcome
 
     async def _discard(
-        self, link: Link, what: str, *, seconds: float, at_most_seconds: float
+        self, link: Link, reason: str, *, seconds: float, at_most_seconds: float
     ) -> None:
-        """Read and discard bytes for `seconds`.
+        """Read and discard bytes. Count each read in `tally.foreign` under this reason.
 
-        If bytes are still arriving after this time, continue until the line is silent, but for at
-        most `at_most_seconds`. Each read is counted in `tally.foreign[what]`.
+        Args:
+            link: the open port.
+            reason: `unasked` or `late`.
+            seconds: time for which bytes are discarded. If bytes are still arriving then, the
+                method continues until the line is silent.
+            at_most_seconds: time after which the method stops even if the line is not silent.
         """
         begun = _now()
         deadline = begun + seconds
         while _now() < deadline:
             if await self._read_until(deadline, link):
-                self.tally.foreign[what] += 1
+                self.tally.foreign[reason] += 1
                 silent = max(deadline, _now() + QUIET_SECONDS)
                 deadline = min(silent, begun + at_most_seconds)
 

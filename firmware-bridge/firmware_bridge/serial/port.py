@@ -86,7 +86,7 @@ class Port:
             seen=parts.seen,
         )
         self._conversation = _conversation_on(settings, self._intake)
-        self._conversation.kinds.remember(_kinds_before(settings, parts.outbox))
+        self._conversation.kinds.remember(_stored_kinds(settings, parts.outbox))
         self._intake.use_kinds(self._conversation.kinds)
 
     @property
@@ -100,7 +100,7 @@ class Port:
         return self._status.state == "open" and not self._status.silent
 
     def availability(self) -> dict[str, bool]:
-        """Return a Boolean for the port and for each watched device: True if it is available.
+        """Return True or False for the port and for each watched device: True if it is available.
 
         A device has the key `<port>/<device>`.
         """
@@ -151,7 +151,7 @@ class Port:
     def recent_frames(self) -> list[dict[str, object]]:
         """Return the port's latest frames as JSON.
 
-        Only operators may see the frames, because frames may identify a meter.
+        Only operators may see the frames, because the frames can reveal which meter sent them.
         """
         return self._intake.recent.as_json(self._settings.units)
 
@@ -271,11 +271,11 @@ class Port:
         logger.warning("serial port %s: %s; trying again", self._settings.name, fault)
 
 
-def _kinds_before(settings: PortSettings, outbox: Outbox) -> Mapping[str, Kind]:
-    """Return the stored value types that still apply to the port's quantities.
+def _stored_kinds(settings: PortSettings, outbox: Outbox) -> Mapping[str, Kind]:
+    """Return the stored data types that still apply to the port's quantities.
 
-    If the protocol has no setting `types`, the type `text` does not apply, because a user could not
-    change such a quantity back to a number.
+    If the protocol has no setting `types`, stored types `text` are ignored. Otherwise, users could
+    not change the type of such a quantity back to a number.
     """
     kinds = outbox.kinds_of(settings.name, settings.framing)
     if isinstance(settings.protocol, TextLineSettings):

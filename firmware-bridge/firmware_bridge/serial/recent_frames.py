@@ -35,10 +35,10 @@ _SOUND, _DAMAGED, _REFUSED, _FOREIGN, _REQUEST = (
 
 
 class _Entry:
-    """An entry of the list of latest frames: bytes from the line, and the result of decoding them.
+    """One entry in the list of latest frames: bytes from the line, and the result of decoding them.
 
-    `size_bytes` is the length of the frame. If the frame is long, `data` contains only its
-    beginning. `text` contains the reasons for damage, or describes a request.
+    `size_bytes` is the number of bytes on the line. If there were many, `data` contains only the
+    first ones. `text` contains the reasons for damage, or describes a request.
     """
 
     def __init__(
@@ -53,7 +53,10 @@ class _Entry:
         self.text = text
 
     def as_json(self, units: Mapping[str, str]) -> dict[str, Any]:
-        """Return this entry as JSON. This is called only for entries that are shown."""
+        """Return this entry as JSON, with a text that describes the bytes and the result.
+
+        The text is created only when an operator requests the entries.
+        """
         texts = [] if self.frame is None else [text_of(self.frame, units)]
         texts.append(self.text)
         if self.others > 0:
@@ -90,7 +93,7 @@ class RecentFrames:
         self._foreign: Counter[str] = Counter()
 
     def begin(self) -> None:
-        """Discard received bytes that do not belong to an entry yet."""
+        """Discard the bytes that were collected for the next entry."""
         self._start, self._size_bytes = b"", 0
 
     def received(self, data: bytes) -> None:
@@ -100,7 +103,11 @@ class RecentFrames:
         self._size_bytes += len(data)
 
     def decoded(self, frames: Sequence[Frame], tally: Tally) -> None:
-        """Add an entry if bytes completed a frame, were damaged, or did not belong to a frame."""
+        """Add an entry if the decoder has found a frame, damage, or bytes outside of frames.
+
+        `frames` are the new frames. `tally` contains the decoder's counters of damage and other
+        bytes.
+        """
         damaged = self._reasons(tally.damaged, self._damaged)
         foreign = self._reasons(tally.foreign, self._foreign)
         if frames or damaged or foreign:
@@ -139,7 +146,10 @@ class RecentFrames:
 
     @staticmethod
     def _reasons(counted: Counter[str], before: Counter[str]) -> list[str]:
-        """Return the reasons whose counts are higher than in `before`, and update `before`."""
+        """Return the reasons that were counted since the last call.
+
+        `before` contains the counts at the last call, and is updated.
+        """
         if counted.total() == before.total():
             return []
         reasons = [reason for reason, count in counted.items() if count > before[reason]]

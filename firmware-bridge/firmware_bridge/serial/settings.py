@@ -15,9 +15,9 @@ class PortSettings:
     """Settings of one serial port. Exactly one of `path`, `usb` and `address` is given.
 
     `usb` is "VID:PID" or "VID:PID:SERIAL". `address` is "tcp://HOST:PORT", or has one of the
-    schemes rtu+tcp, modbus+tcp and rfc2217. `framing` is the name of the protocol. `units` maps a
-    quantity to its SenML unit. `device` is the name of the sensor. By default, it is the port's
-    name. `readings` sets how readings are published.
+    schemes rtu+tcp, modbus+tcp and rfc2217. `framing` is the name of the protocol. `units` contains
+    the SenML unit of each quantity. `device` is the name of the sensor, which is by default the
+    port's name. `readings` contains the settings for publishing.
 
     A port that receives no bytes is reported after `silent_seconds`, and reopened after
     `reset_seconds`. A device that sends no frames is reported after `device_silent_seconds`. None
@@ -80,5 +80,5 @@ class PortSettings:
 
     @property
     def place(self) -> str:
-        """The path, address or USB identity of the port, as configured."""
+        """The location of the port as configured: its path, its address or its USB identity."""
         return self.path or self.address or f"usb:{self.usb}"

@@ -272,9 +272,9 @@ class PortStatus:
         }
 
     def _devices_shown(self, silent: Mapping[str, float]) -> dict[str, DeviceStatus]:
-        """Return the devices that have sent a frame, followed by those that have never sent one.
+        """Return the devices to show in the status, at most `DEVICES_SHOWN_MAX`.
 
-        The total is limited to `DEVICES_SHOWN_MAX`.
+        Devices that have sent a frame come first. Other devices are added if they are in `silent`.
         """
         never = [name for name in sorted(silent) if name not in self.devices]
         room = DEVICES_SHOWN_MAX - len(self.devices)

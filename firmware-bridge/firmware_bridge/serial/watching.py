@@ -15,8 +15,8 @@ async def chunks_of_port(
 ) -> AsyncGenerator[Chunk, None]:
     """Read a port. Yield the bytes of each read as one chunk.
 
-    Stop after `seconds_max` seconds, or never if `seconds_max` is None. If no byte arrives for
-    `silence_seconds`, one empty chunk is yielded.
+    Stop after `seconds_max` seconds, or never if `seconds_max` is None. If no byte arrives for the
+    time in the argument `silence_seconds`, one empty chunk is yielded.
 
     Raises:
         PortLost: if the port was lost.
@@ -41,10 +41,10 @@ async def _next_data(link: Link, silence_seconds: float | None) -> bytes:
 
 
 class Reading:
-    """A decoder that returns a line of text for each frame and for each reason for damage."""
+    """A decoder that returns a line of text for each decoded frame, and for damaged data."""
 
     def __init__(self, settings: DecoderSettings, units: Mapping[str, str] | None = None) -> None:
-        """Create the decoder. Decoding may begin in the middle of a frame.
+        """Create the decoder. The first received bytes may be the rest of an incomplete frame.
 
         `units` are the configured units, by quantity.
         """
@@ -72,7 +72,10 @@ class Reading:
         return self._texts_of(lambda: self._decoder.feed(data))
 
     def read_silence(self) -> list[str]:
-        """Return the texts of buffered frames. A pause on the line marks the end of a frame."""
+        """Return the texts of frames whose end is marked by silence on the line.
+
+        This is called when the line has become silent.
+        """
         return self._texts_of(self._decoder.flush)
 
     def _texts_of(self, decode: Callable[[], list[Frame]]) -> list[str]:

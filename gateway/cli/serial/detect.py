@@ -3,9 +3,9 @@
 import asyncio
 from collections.abc import Sequence
 
-from firmware_bridge.serial.asking import ask
 from firmware_bridge.serial.detecting import SURE_ENOUGH, Guess, detect
 from firmware_bridge.serial.link import PortLost
+from firmware_bridge.serial.meter_search import poll_for_meter
 from firmware_bridge.serial.settings import PortSettings
 
 from gateway.cli.common.failures import CommandFailed, say
@@ -64,7 +64,7 @@ def answers_on(settings: PortSettings) -> list[Guess]:
     """
 
     async def ask_all() -> list[Guess]:
-        async for line, framing, guess in ask(settings):
+        async for line, framing, guess in poll_for_meter(settings):
             say(f"{line}: {framing} asked, {'answered' if guess is not None else 'no answer'}")
             if guess is not None:
                 return [guess]

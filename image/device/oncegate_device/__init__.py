@@ -1,10 +1,12 @@
 """Programs that manage the SD card: provisioning, updates, and the health check of a slot.
 
-The programs report each mistake in `gateway.toml` on the boot partition as one clear line. Before
-they pass a configuration to the gateway, the gateway's own packages check it. They run as root on
-the card, with the gateway's Python. The gateway does not import this package. This package imports
-only `gateway.configuration` with `gateway.process.declarations` and `firmware_bridge.protocols`
-(allowed keys), `gateway.broker.access` (the password file), `gateway.process.files` (TOML) and
+They run as root on the card, with the gateway's Python. They report each mistake in `gateway.toml`
+on the boot partition as one clear line. A configuration is checked with the gateway's own packages
+before the gateway receives it.
+
+The gateway does not import this package. This package imports only `gateway.configuration` with
+`gateway.process.declarations` and `firmware_bridge.protocols` (allowed keys),
+`gateway.broker.access` (the password file), `gateway.process.files` (TOML) and
 `gateway.broker.wire` (the health check is an MQTT client).
 
 `wanted` parses `gateway.toml`, `settings` writes the settings to the data partition, `wiping`

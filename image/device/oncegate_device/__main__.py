@@ -73,7 +73,10 @@ def _run(arguments: list[str]) -> int:
 
 
 def _record(step: Callable[[Record, Moment, Start], Record]) -> None:
-    """Apply `step` to the record of updates, save it if it has changed, and publish the status."""
+    """Update the record of updates with the function `step`, and publish the card's status.
+
+    The record is saved if it has changed.
+    """
     places = Places()
     start = start_of(places)
     try:

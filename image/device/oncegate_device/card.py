@@ -174,7 +174,8 @@ def _slot_of(name: str, release: Release | None) -> dict[str, object]:
 def _provisioning_of(places: Places) -> dict[str, Any] | None:
     """Return the report of the last provisioning, or None if there was none.
 
-    If another machine already uses the card's host name, the first line of the report states this.
+    If another machine already uses the card's host name, a line about this is added at the
+    beginning.
     """
     try:
         with (places.device / RECORD).open("rb") as file:
@@ -213,9 +214,9 @@ def provisioning_lines_of(places: Places) -> list[str]:
 
 
 def _conflict_of_names(places: Places) -> list[str]:
-    """Return a report line if another machine on the network has the card's host name.
+    """Return a list with a line for the report if another machine has the card's host name.
 
-    The result is a list, which is empty if there is no conflict.
+    If there is no such machine on the network, the list is empty.
     """
     try:
         published = places.published_name.read_text().strip()

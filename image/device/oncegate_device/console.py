@@ -1,9 +1,9 @@
 """Assigns the UART on the pin header to the console or to sensors (`[console] uart`).
 
-If the UART is assigned to sensors, two files are written. A marker file on the boot partition makes
+If the UART is assigned to sensors, two files take effect. A marker file on the boot partition makes
 the boot script start the kernel without a console on the UART, beginning with the next start. A
 file on the data partition makes /usr/lib/oncegate-device/provision stop the login prompt on the
-UART now.
+UART immediately.
 """
 
 import os
@@ -21,7 +21,7 @@ _MARK_TEXT = (
 
 
 def store(uart: str, places: Places) -> None:
-    """Store what the UART is used for: `console` or `sensors`.
+    """Store the purpose of the UART, which is `console` or `sensors`.
 
     The boot partition must be mounted writable.
     """

@@ -15,9 +15,9 @@ _NAME = "hostname"
 
 
 def changed(text: str, settings: Mapping[str, Any], before: Mapping[str, Any]) -> str:
-    """Write the settings that differ from `before` into the text of a gateway.toml.
+    """Return the text of a gateway.toml after updating the settings that have changed.
 
-    Return the new text. Comments are kept if possible.
+    Comments are kept if possible.
 
     Args:
         text: the old text. Its values may differ from those in `before`.

@@ -25,8 +25,8 @@ _SETTINGS = "Raspberry Pi Imager"
 _FIX = "delete the file and use gateway.toml, or flash again"
 
 
-class _Read(BaseModel):
-    """Base class for the parts of cloud-init files that are read. Unknown keys are ignored."""
+class _ImagerModel(BaseModel):
+    """Base class for models of Raspberry Pi Imager's files. Unknown keys are ignored."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -43,29 +43,29 @@ def _tables_of_table(value: Any) -> Any:
     return {name: each for name, each in value.items() if isinstance(each, Mapping)}
 
 
-class _User(_Read):
+class _User(_ImagerModel):
     ssh_authorized_keys: tuple[str, ...] = ()
     passwd: str = ""
 
 
-class _UserData(_Read):
+class _UserData(_ImagerModel):
     """The file `user-data`. Format: https://docs.cloud-init.io/en/latest/reference/modules.html"""
 
     hostname: str = ""
     users: Annotated[tuple[_User, ...], BeforeValidator(_tables_of_list)] = ()
 
 
-class _AccessPoint(_Read):
+class _AccessPoint(_ImagerModel):
     password: str = ""
     hidden: bool = False
 
 
-class _Interface(_Read):
+class _Interface(_ImagerModel):
     country: str = Field("", alias="regulatory-domain")
     access_points: dict[str, _AccessPoint] = Field(alias="access-points", default_factory=dict)
 
 
-class _Network(_Read):
+class _Network(_ImagerModel):
     """The file `network-config`, in version 2 of Netplan's format.
 
     Source: https://netplan.readthedocs.io/en/stable/netplan-yaml/
@@ -76,12 +76,12 @@ class _Network(_Read):
     )
 
 
-_Model = TypeVar("_Model", bound=_Read)
+_Model = TypeVar("_Model", bound=_ImagerModel)
 
 
 @dataclass(frozen=True, slots=True)
-class Set:
-    """Settings from Raspberry Pi Imager, as tables of gateway.toml.
+class ImagerSettings:
+    """Settings that were made in Raspberry Pi Imager, as tables of gateway.toml.
 
     `notes` are sentences about settings that are not supported.
     """
@@ -96,13 +96,13 @@ def is_there(boot: Path) -> bool:
 
 
 def finish(boot: Path) -> None:
-    """Complete a `wipe`, if a power cut has interrupted one."""
+    """Complete a call of `wipe` that was interrupted by a power cut, if there was one."""
     for name in FILES:
         wiping.finish(boot / name)
 
 
-def read(boot: Path) -> Set:
-    """Read the settings from Imager's files. If there are no files, return no settings.
+def read(boot: Path) -> ImagerSettings:
+    """Read the settings from Imager's files. If there are no files, the result is empty.
 
     Raises:
         WantedError: if a file is not in Imager's format.
@@ -127,7 +127,7 @@ def read(boot: Path) -> Set:
         **({"device": device} if device else {}),
         **({"wifi": networks[0]} if networks else {}),
     }
-    return Set(tables, tuple(notes))
+    return ImagerSettings(tables, tuple(notes))
 
 
 def joined(text: str, tables: Mapping[str, dict[str, Any]]) -> str:

@@ -28,11 +28,11 @@ EXPECTED = "expected a bundle's file (oncegate-VERSION-arm64.raucb) or its https
 
 
 class RefusedError(Exception):
-    """Raised if the update was not started. The message gives the reason and what was expected."""
+    """Raised if the update was not started. The message explains why, and what was expected."""
 
 
 class FailedError(Exception):
-    """Raised if the update has failed and the failure is recorded. The message gives the reason."""
+    """Raised if the update has failed. The message gives the reason, which is also recorded."""
 
 
 def install(
@@ -40,8 +40,9 @@ def install(
 ) -> str:
     """Install the bundle at a path or URL, and return sentences about the next step.
 
-    If `rollback_ends` is True, a version is accepted even if it writes data that the running
-    version cannot read.
+    A version whose data the running version cannot read is accepted only if the argument
+    `rollback_ends` is True. The argument `writable` is a context manager that makes the boot
+    partition writable.
 
     Raises:
         RefusedError: if the update was not started.
@@ -49,7 +50,7 @@ def install(
     """
     bundle = _address_of(source)
     start = start_of(places)
-    with _alone(places):
+    with _update_lock(places):
         _refuse_on_trial(start)
         try:
             return _Installation(start, places).run(bundle, rollback_ends, writable)
@@ -71,7 +72,7 @@ def go_back(places: Places, *, writable: Writable = remounted) -> str:
         FailedError: if rauc failed.
     """
     start = start_of(places)
-    with _alone(places):
+    with _update_lock(places):
         _refuse_on_trial(start)
         installation = _Installation(start, places)
         try:
@@ -193,10 +194,10 @@ def _address_of(source: str) -> str:
 
 
 @contextlib.contextmanager
-def _alone(places: Places) -> Iterator[None]:
+def _update_lock(places: Places) -> Iterator[None]:
     """Hold the lock for updates while the `with` block runs.
 
-    During this time, the signals for Ctrl-C and for a closed terminal are ignored. Raises
+    While the lock is held, the signals for Ctrl-C and for a closed terminal are ignored. Raises
     RefusedError if another update is running.
     """
     places.run.mkdir(exist_ok=True)
@@ -230,8 +231,9 @@ def _refuse_on_trial(start: Start) -> None:
 def _ends_rollback(offered: rauc.Bundle, start: Start, *, is_accepted: bool) -> bool:
     """Return True if the running version may be unable to read the data after this update.
 
-    Raises RefusedError if the user has not accepted this (`is_accepted`), or if the new version
-    could not read the current data.
+    Raises RefusedError instead, unless the argument `is_accepted` is True, which means that the
+    user has accepted this. Also raises RefusedError if the new version could not read the current
+    data.
     """
     own = start.release.store_format if start.release else None
     theirs = offered.store_format

@@ -39,7 +39,7 @@ Systemctl = Callable[..., None]
 
 
 class ChangeError(Exception):
-    """Raised if a network change is refused. The message gives the reason and the fix."""
+    """Raised if a network change is refused. The message explains why, and how to fix it."""
 
 
 def systemctl(*arguments: str) -> None:
@@ -51,7 +51,7 @@ def begin(change: NetworkChange, places: Places, run: Systemctl = systemctl) -> 
     """Apply a change and begin its trial.
 
     Raises:
-        ChangeError: if the change is refused. In this case, nothing was changed.
+        ChangeError: if the change is refused, in which case nothing is changed.
     """
     device = places.device
     if places.network_before.exists():
@@ -90,10 +90,10 @@ def undo(places: Places, reason: str, run: Systemctl = systemctl) -> None:
 
 
 def restore(places: Places, reason: str) -> bool:
-    """Restore the files with the former settings, but do not apply the settings.
+    """Restore the files with the former settings, and return True if the Wi-Fi settings changed.
 
-    During system startup, this is sufficient, because other programs read the files later. Return
-    True if the Wi-Fi settings have changed.
+    The settings are not applied. During system startup, this is not necessary, because the programs
+    that use the files have not read them yet.
     """
     before, device = places.network_before, places.device
     is_wifi_changed = _content(before / network_files.WIFI) != _content(device / network_files.WIFI)
@@ -163,8 +163,8 @@ def _store_before(places: Places) -> None:
 def _write_gateway_toml(places: Places, old: dict[str, object], new: dict[str, object]) -> str:
     """Write the new settings to gateway.toml. Return a note if this fails, otherwise "".
 
-    If the old file was recorded as applied, the new file is recorded as applied too, so that the
-    next start does not apply it again.
+    If the old file was recorded as already applied, the new file is recorded in the same way. The
+    next start therefore does not apply it again.
     """
     wiping.finish(places.file)
     # A card may have no gateway.toml: it runs with the settings that it comes with.

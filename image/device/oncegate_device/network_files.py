@@ -82,7 +82,7 @@ def write_wifi(wifi: Wireless | None, device: Path) -> None:
 def write_ethernet(ethernet: Wired | None, device: Path) -> None:
     """Write systemd-networkd's file for a fixed address, or remove it if `ethernet` is None.
 
-    Ethernet adapters that the file does not match use DHCP.
+    Ethernet adapters without a fixed address use DHCP.
     """
     file = device / ETHERNET
     if ethernet is None:

@@ -58,11 +58,8 @@ class Places:
         return self.run / "update-percent"
 
     @property
-    def asked_update(self) -> Path:
-        """The file with a request for an update.
-
-        The module `update_requests` writes the file after it has checked the request.
-        """
+    def checked_request(self) -> Path:
+        """The file with a request for an update that the module `update_requests` has checked."""
         return self.run / "asked-update.json"
 
     @property

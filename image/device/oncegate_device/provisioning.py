@@ -27,8 +27,8 @@ def provision(
 ) -> list[str]:
     """Apply gateway.toml. Return lines about the result for console, journal and report.
 
-    `writable` is a context manager that makes the boot partition writable. `own` is a function that
-    sets the owner of a file.
+    The argument `writable` is a context manager that makes the boot partition writable. The
+    argument `own` is a function that sets the owner of a file.
 
     Raises:
         WantedError: if the file is not valid. The previous settings stay in force, and the report

@@ -11,8 +11,13 @@ from oncegate_device.places import Places, write
 
 REPORT = "gateway-report.txt"
 """File on the boot partition, which people read on another computer."""
-RECORD, DIGEST = "provisioning.json", "gateway.toml.sha256"
-"""Files on the data partition. The script `provision` compares the digest at each start."""
+RECORD = "provisioning.json"
+"""File on the data partition with the lines of the report, for the web page."""
+DIGEST = "gateway.toml.sha256"
+"""File on the data partition with the digest of the applied gateway.toml.
+
+The script `provision` compares the digest at each start.
+"""
 
 
 def write_report(lines: list[str], places: Places) -> None:
@@ -21,9 +26,9 @@ def write_report(lines: list[str], places: Places) -> None:
 
 
 def write_record(lines: list[str], places: Places, *, is_taken: bool) -> None:
-    """Record the lines of the report, for the card's status and the web page.
+    """Store the lines of the report, for the card's status and the web page.
 
-    `is_taken` is True if gateway.toml was applied.
+    The argument `is_taken` is True if gateway.toml was applied.
     """
     record = json.dumps({"taken": is_taken, "lines": lines}, indent=1) + "\n"
     write(places.device / RECORD, record, 0o644)

@@ -40,7 +40,11 @@ def carry_out(places: Places, run: network.Systemctl = network.systemctl) -> Non
 
 
 def _refuse(reason: str, places: Places) -> None:
-    """Show on the web page why a change was refused. If another change is on trial, only log it."""
+    """Show on the web page why a network change was refused.
+
+    If another change is on trial, the page keeps showing that change. The refusal is then only
+    logged.
+    """
     print(f"Not changed: {reason}", file=sys.stderr)
     if not places.network_before.exists():
         record = {"state": "refused", "sentence": f"Nothing was changed. {reason}", "until_s": None}
@@ -67,7 +71,7 @@ def object_in(request: bytes) -> dict[str, object] | None:
 def take(file: Path) -> bytes | None:
     """Read the file of a request and delete it. Return None if the file does not exist.
 
-    If the file is too long, or is not a regular file, the result is empty.
+    Return empty bytes if the file is too long, or is not a regular file.
     """
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:

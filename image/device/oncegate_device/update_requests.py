@@ -37,7 +37,7 @@ def check(places: Places, run: Systemctl = systemctl) -> None:
             return
         asked = {"do": INSTALL, "source": source}
     if asked:
-        write(places.asked_update, json.dumps(asked) + "\n", 0o600)
+        write(places.checked_request, json.dumps(asked) + "\n", 0o600)
         run("start", "--no-block", UNIT)
 
 
@@ -46,8 +46,8 @@ def carry_out(places: Places, writable: Writable = remounted) -> int:
 
     Return the exit status, which is 0 on success.
     """
-    asked = json.loads(places.asked_update.read_text())
-    places.asked_update.unlink()
+    asked = json.loads(places.checked_request.read_text())
+    places.checked_request.unlink()
     places.update_refusal.unlink(missing_ok=True)
     try:
         if asked["do"] == BACK:

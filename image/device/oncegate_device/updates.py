@@ -88,8 +88,7 @@ def begun(record: Record, now: Moment, update: Update) -> Record:
 def failed(record: Record, now: Moment, update: Update, detail: str) -> Record:
     """Return the record with the state `failed` for the update, and the reason `detail`.
 
-    An earlier update may still be waiting for a restart. In that case, the reason mentions that the
-    device will start this earlier update.
+    If an earlier update is still waiting for a restart, a sentence about it is added to the reason.
     """
     last = record.last
     if last is not None and last.state is State.INSTALLED:
@@ -108,14 +107,14 @@ def installed(record: Record, now: Moment, release: Release | None) -> Record:
 def booted(record: Record, now: Moment, start: Start, *, is_trial: bool | None) -> Record:
     """Return the record after a boot of the slot in `start`.
 
-    `is_trial` is True if the slot is on trial, or None if this is unknown.
+    The argument `is_trial` shows if the slot is on trial. It is None if this is unknown.
     """
     record = record.with_slot(start.slot, start.release)
     last = record.last
     if last is not None and last.boot_id == now.boot_id:
         return record
     if is_trial:
-        return _judged(record, now, start, State.TRIAL)
+        return _with_running_as_last(record, now, start, State.TRIAL)
     if last is None:
         return record
     runs = last.slot == start.slot and (
@@ -124,25 +123,25 @@ def booted(record: Record, now: Moment, start: Start, *, is_trial: bool | None) 
     )
     if runs:
         is_known = is_trial is not None and last.state is not State.KEPT
-        return _judged(record, now, start, State.KEPT) if is_known else record
-    left = _left_state_of(last, start)
-    if left is None:
+        return _with_running_as_last(record, now, start, State.KEPT) if is_known else record
+    failure = _failure_of(last, start)
+    if failure is None:
         return record
-    state, detail = left
+    state, detail = failure
     return replace(record, last=_at(replace(last, state=state, detail=detail), now))
 
 
 def kept(record: Record, now: Moment, start: Start) -> Record:
     """Return the record with the state `kept` for the running slot, after its health check."""
-    return _judged(record, now, start, State.KEPT)
+    return _with_running_as_last(record, now, start, State.KEPT)
 
 
 def unhealthy(record: Record, now: Moment, start: Start, detail: str) -> Record:
     """Return the record with the state `unhealthy` for the running slot, and the reason `detail`.
 
-    The device then restarts into the other slot.
+    The health check then restarts the device into the other slot.
     """
-    return _judged(record, now, start, State.UNHEALTHY, detail)
+    return _with_running_as_last(record, now, start, State.UNHEALTHY, detail)
 
 
 def load(places: Places) -> Record:
@@ -176,8 +175,10 @@ def line_of(text: str) -> str:
     return line if len(line) <= DETAIL_CHARACTERS_MAX else line[: DETAIL_CHARACTERS_MAX - 1] + "…"
 
 
-def _judged(record: Record, now: Moment, start: Start, state: State, detail: str = "") -> Record:
-    """Return a copy of the record that describes the running release as the last update.
+def _with_running_as_last(
+    record: Record, now: Moment, start: Start, state: State, detail: str = ""
+) -> Record:
+    """Return a copy of the record in which the running release is the last update.
 
     `state` is the state of this update. `detail` is a sentence about a failure, or empty.
     """
@@ -190,11 +191,11 @@ def _judged(record: Record, now: Moment, start: Start, state: State, detail: str
     return replace(record.with_slot(start.slot, start.release), last=_at(update, now))
 
 
-def _left_state_of(last: Update, start: Start) -> tuple[State, str] | None:
-    """Return the new state of the last update and the reason, or None if the state does not change.
+def _failure_of(last: Update, start: Start) -> tuple[State, str] | None:
+    """Return the new state of the last update and the reason, if this start shows that it failed.
 
-    The state can change if the installation was interrupted, or if the device did not start from
-    the slot of the update.
+    An update has failed if its installation was interrupted, or if the device did not start from
+    its slot. Return None if the state does not change.
     """
     if last.state is State.INSTALLING:
         return State.INTERRUPTED, "the device restarted before the update was complete"

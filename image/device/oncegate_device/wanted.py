@@ -213,8 +213,8 @@ def _notes_about_wifi(wifi: Wifi | None, written: Any) -> tuple[str, ...]:
 def checked_device_file(tables: dict[str, Any], name: str) -> tuple[DeviceFile, list[str]]:
     """Validate the sections that are not part of the gateway's configuration.
 
-    Return the sections, and one line for each mistake. If there is a mistake, all sections are
-    empty.
+    Return the sections, and a list with one line for each mistake. If there are mistakes, the
+    returned sections are empty.
     """
     try:
         return DeviceFile.model_validate(tables), []
@@ -225,11 +225,11 @@ def checked_device_file(tables: dict[str, Any], name: str) -> tuple[DeviceFile, 
 def completed_for_image(tables: dict[str, Any], *, has_users: bool) -> dict[str, Any]:
     """Return the gateway's configuration, completed with the settings of the SD card image.
 
-    `tables` are the configuration's tables, as the TOML file contains them.
+    `tables` are the configuration's tables, as the TOML file contains them. By default, the web
+    page uses port 80, and commits are delayed to reduce wear on the card.
 
-    If `has_users` is True, users can connect over the network, and the bridge connects as a user
-    with a generated password. Otherwise, MQTT is available only on this machine. By default, the
-    web page uses port 80, and commits are delayed to reduce wear on the card.
+    If the argument `has_users` is True, users can connect over the network, and the bridge connects
+    as a user with a generated password. Otherwise, MQTT is available only on this machine.
     """
     completed = {
         key: dict(each) if isinstance(each, dict) else each for key, each in tables.items()

@@ -23,7 +23,7 @@ def announcer_of(port: int, path: Path, configs: Mapping[str, bytes]) -> Announc
         path,
         lambda _: configs,
         ports=(),
-        still_there=lambda devices, _: devices,
+        configured=lambda devices, _: devices,
         status_topic="sensors/status" if configs else None,
     )
 

@@ -141,7 +141,7 @@ def test_a_device_of_which_nothing_can_be_shown_is_not_described() -> None:
 def test_a_value_that_is_gone_has_its_platform_alone_and_a_device_of_such_values_nothing() -> None:
     port = DescribedPort("roof", Readings(), {})
     values = {
-        "door": SeenValue("door", "truth", None, is_gone=True),
+        "door": SeenValue("door", "boolean", None, is_gone=True),
         "level": SeenValue("level", "number", "m", is_gone=True),
     }
     others = {"flow": SeenValue("flow", "number", None)}

@@ -21,6 +21,7 @@ WHOLE = Remembered(
             {
                 "gga/alt": SeenValue("gga", "number", "m"),
                 "gga/fix": SeenValue("gga", "text", None, is_gone=True),
+                "door": SeenValue("door", "boolean", None),
             },
             {"manufacturer": "EMH", "mbus_1_type": "003"},
         )
@@ -38,6 +39,7 @@ def test_what_was_written_is_read(tmp_path: Path) -> None:
     assert load(path) == Remembered()
     write(path, contents_of(WHOLE))
     assert load(path) == WHOLE
+    assert b'"kind":"truth"' in path.read_bytes(), "the name in the file has not changed"
     assert [each.name for each in tmp_path.iterdir()] == ["file"]
 
 

@@ -16,7 +16,7 @@ def test_a_value_has_kind_and_unit_of_its_first_frame_and_bytes_are_left_out() -
     seen.note("p", "gps", {"gga": sentence, **of("fix", True), **of("state", "ok")})
     assert seen.devices["gps"].values == {
         "gga/alt": SeenValue("gga", "number", "m"),
-        "fix": SeenValue("fix", "truth", None),
+        "fix": SeenValue("fix", "boolean", None),
         "state": SeenValue("state", "text", None),
     }
 
@@ -36,7 +36,7 @@ def test_what_comes_after_a_start_replaces_what_was_remembered_once() -> None:
     seen = Seen({"d": SeenDevice("p", {"x": SeenValue("x", "text", "V")})})
     seen.note("p", "d", of("x", True))
     seen.note("p", "d", of("x", 1))
-    assert seen.devices["d"].values["x"] == SeenValue("x", "truth", None)
+    assert seen.devices["d"].values["x"] == SeenValue("x", "boolean", None)
 
 
 def test_devices_and_values_beyond_the_limits_are_not_described_and_logged_once(

@@ -75,7 +75,7 @@ async def test_detections_are_bounded_in_number(tmp_path: Path) -> None:
 async def test_a_detection_that_no_person_watches_ends_and_frees_its_port(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "UNASKED_SECONDS_MAX", 0.2)
+    monkeypatch.setattr(module, "UNWATCHED_SECONDS_MAX", 0.2)
     terminal = Terminal(tmp_path / "port")
     async with running() as detections:
         await detections.begin(str(terminal.link))

@@ -18,7 +18,7 @@ def test_each_reason_is_logged_when_its_count_has_doubled(caplog: pytest.LogCapt
     losses = Losses(PortStatus("sensor", "board", "path"))
     damaged: Counter[str] = Counter()
     for _ in range(1000):
-        losses.drop("out_of_range")
+        losses.note_dropped("out_of_range")
         damaged["checksum"] += 1
         losses.check_damage(damaged)
         losses.check_damage(damaged)

@@ -52,7 +52,7 @@ def test_a_requested_update_is_installed_with_its_progress_on_the_page(
     assert device.calls()[-1] == f"install {SOURCE}"
     assert (update_of(device)["state"], update_of(device)["percent"]) == ("installed", None)
     assert device.card["refusal"] == ""
-    assert not device.places.asked_update.exists()
+    assert not device.places.checked_request.exists()
     assert not device.places.progress.exists()
 
 

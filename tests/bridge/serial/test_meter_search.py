@@ -4,8 +4,8 @@ import asyncio
 import tomllib
 
 from firmware_bridge.protocols.frame import Frame
-from firmware_bridge.serial.asking import ask
 from firmware_bridge.serial.detecting import Guess
+from firmware_bridge.serial.meter_search import poll_for_meter
 
 from tests.bridge.broker import DEADLINE_SECONDS
 from tests.bridge.protocols.test_mbus_frame import ANSWER
@@ -14,13 +14,15 @@ from tests.bridge.serial.d0_meter import D0Meter
 from tests.bridge.terminal import Terminal
 
 
-async def asked(terminal: Terminal) -> list[tuple[str, Guess | None]]:
-    return [(framing, guess) async for _, framing, guess in ask(port_on(terminal, "nmea"))]
+async def polled(terminal: Terminal) -> list[tuple[str, Guess | None]]:
+    return [
+        (framing, guess) async for _, framing, guess in poll_for_meter(port_on(terminal, "nmea"))
+    ]
 
 
 async def test_a_meter_of_d0_answers_and_one_of_m_bus_does_not(terminal: Terminal) -> None:
     meter = asyncio.create_task(D0Meter(terminal).answer())
-    found = dict(await asked(terminal))
+    found = dict(await polled(terminal))
     await meter
     assert found["mbus"] is None
     guess = found["d0"]
@@ -42,7 +44,7 @@ async def test_a_meter_of_m_bus_is_configured_by_its_number(terminal: Terminal) 
         terminal.send(ANSWER)
 
     meter = asyncio.create_task(answer())
-    found = dict(await asked(terminal))
+    found = dict(await polled(terminal))
     await meter
     assert found["d0"] is None
     guess = found["mbus"]

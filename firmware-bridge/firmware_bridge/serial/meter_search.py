@@ -1,8 +1,7 @@
 """Search for a meter that sends only when it is polled (D0, M-Bus).
 
-The search is used if nothing is received on a port. It sends requests to an unknown device. The
-requests are harmless to devices that use another protocol. Nevertheless, the search runs only if a
-person starts it.
+If a port receives nothing, the search sends requests to the unknown device. They are harmless to
+devices that use other protocols. As a precaution, the search still runs only if a person starts it.
 """
 
 import contextlib
@@ -24,8 +23,10 @@ from gateway.process.declarations.serial_line import Line
 _ANY_ADDRESS = 254
 
 
-async def ask(settings: PortSettings) -> AsyncGenerator[tuple[Line, str, Guess | None], None]:
-    """Poll a port once with each protocol (D0 and M-Bus). Yield one result per protocol.
+async def poll_for_meter(
+    settings: PortSettings,
+) -> AsyncGenerator[tuple[Line, str, Guess | None], None]:
+    """Poll a port once with each protocol (D0 and M-Bus), and yield one result per protocol.
 
     A result has three parts: the line settings, the name of the protocol, and a guess. The guess is
     None if no meter responded.
@@ -33,11 +34,11 @@ async def ask(settings: PortSettings) -> AsyncGenerator[tuple[Line, str, Guess |
     Raises:
         PortLost: if the port does not exist or is in use.
     """
-    asked: tuple[tuple[str, PollerSettings], ...] = (
+    polled: tuple[tuple[str, PollerSettings], ...] = (
         ("d0", D0()),
         ("mbus", MBus(meters=(MBusMeter(name="meter", address=_ANY_ADDRESS),))),
     )
-    for framing, protocol in asked:
+    for framing, protocol in polled:
         line = protocol.default_line
         link = await open_port(replace(settings, line=line))
         try:
@@ -68,7 +69,7 @@ class _FirstOutcome:
         self.outcome: Outcome | None = None
 
     def asked(self, request: Request) -> None:
-        """Do nothing when a request has been sent."""
+        """Ignore that a request has been sent."""
 
     def received(self, data: bytes) -> None:
         """Ignore the received bytes."""
