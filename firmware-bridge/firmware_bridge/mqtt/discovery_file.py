@@ -9,11 +9,11 @@ configured.
 import json
 import logging
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from firmware_bridge.readings.kinds import Kind
+from firmware_bridge.readings.kinds import KINDS
 from firmware_bridge.readings.names import is_name
 from firmware_bridge.readings.seen import (
     DEVICES_DESCRIBED_MAX,
@@ -31,19 +31,10 @@ logger = logging.getLogger(__name__)
 FILE_NAME: Final = "bridge.discovery.json"
 TOPICS_MAX: Final = 1024
 """Maximum number of topics in the file, including those that the bridge must still remove."""
-_VERSION: Final = 3
-_VERSIONS_READ: Final = (1, 2, 3)
-"""Versions that can be read. `is_gone` was added in version 2, and `facts` in version 3."""
+_VERSION: Final = 1
 # A file that reaches all limits above, with the longest names, is smaller than this.
 _BYTES_MAX: Final = 16 * 1024 * 1024
 _TOPIC_CHARACTERS_MAX: Final = 512
-_KINDS_IN_FILE: Final[Mapping[str, Kind]] = {
-    "number": "number",
-    "text": "text",
-    "truth": "boolean",
-}
-"""Data types of values, by their names in the file."""
-_NAMES_OF_KINDS: Final = {kind: name for name, kind in _KINDS_IN_FILE.items()}
 
 
 @dataclass
@@ -85,8 +76,7 @@ def contents_of(remembered: Remembered) -> bytes:
                 "port": device.port,
                 "facts": device.facts,
                 "values": {
-                    value_name: {**asdict(value), "kind": _NAMES_OF_KINDS[value.kind]}
-                    for value_name, value in device.values.items()
+                    value_name: asdict(value) for value_name, value in device.values.items()
                 },
             }
             for name, device in remembered.devices.items()
@@ -101,8 +91,8 @@ def write(path: Path, contents: bytes) -> None:
 
 
 def _remembered_of(found: Any) -> Remembered:
-    if found["version"] not in _VERSIONS_READ:
-        raise ValueError(f"version {found['version']!r:.20} is none of {_VERSIONS_READ}")
+    if found["version"] != _VERSION:
+        raise ValueError(f"version {found['version']!r:.20} is not {_VERSION}")
     topics = {each for each in found["topics"] if _is_topic(each)}
     if len(topics) != len(found["topics"]) or len(topics) > TOPICS_MAX:
         raise ValueError("topics")
@@ -134,7 +124,7 @@ def _device_of(found: Mapping[str, Any]) -> SeenDevice:
         raise ValueError("too many values")
     for name, value in values.items():
         names = [*name.split("/", 1), *value.quantity.split("/", 1)]
-        if value.kind not in _KINDS_IN_FILE or not all(is_name(each) for each in names):
+        if value.kind not in KINDS or not all(is_name(each) for each in names):
             raise ValueError(f"value {name!r:.80}")
         if value.unit is not None and not isinstance(value.unit, str):
             raise ValueError(f"unit of {name!r:.80}")
@@ -142,12 +132,10 @@ def _device_of(found: Mapping[str, Any]) -> SeenDevice:
             raise ValueError(f"is_gone of {name!r:.80}")
     if not isinstance(found["port"], str):
         raise ValueError("port")
-    facts = found.get("facts", {})
+    facts = found["facts"]
     if len(facts) > QUANTITIES_DESCRIBED_MAX or not all(
         is_fact(name) and isinstance(text, str) and len(text) <= FACT_CHARACTERS_MAX
         for name, text in facts.items()
     ):
         raise ValueError("facts")
-    kinds = {name: _KINDS_IN_FILE[value.kind] for name, value in values.items()}
-    values = {name: replace(value, kind=kinds[name]) for name, value in values.items()}
     return SeenDevice(found["port"], values, dict(facts))
