@@ -14,8 +14,8 @@ LINE_CHARACTERS_MAX: Final = 500
 def spark_failures() -> tuple[type[Exception], ...]:
     """Return the exception classes of Spark failures, for an `except` clause.
 
-    For many failures in Delta and Hadoop, PySpark has no class of its own. They are raised as an
-    exception class of py4j. With Spark Connect, py4j is not loaded, and every failure is a PySpark
+    PySpark has no exception class for many failures in Delta and Hadoop, so py4j raises an
+    exception of its own. With Spark Connect, py4j is not loaded, and every failure is a PySpark
     exception.
     """
     py4j = sys.modules.get("py4j.protocol")
@@ -27,7 +27,7 @@ _CONFLICT: Final = "[DELTA_CONCURRENT"
 
 
 class IngestError(RuntimeError):
-    """Error that stops a run of the job. The message states the cause, and ends with the fix."""
+    """Error that stops a run of the job. The message states the cause, and how to fix it."""
 
 
 class ConflictError(IngestError):
@@ -42,14 +42,14 @@ def is_conflict(failure: Exception) -> bool:
 class KeysFileError(IngestError):
     """Error that is raised if the keys file (`--keys`) is invalid.
 
-    The message names the line and the fix.
+    The message states which line is wrong, and how to fix it.
     """
 
 
 class TablesBusyError(IngestError):
-    """Error that is raised if other writers keep changing the tables.
+    """Error that is raised if another run is writing to the tables.
 
-    The message states the cause, and ends with the fix.
+    The message states the cause, and what to do.
     """
 
 

@@ -90,16 +90,16 @@ BOARDS_COMPARED_MAX: Final = 10_000
 one row of a query; 10,000 rows take half a second. If there are more boards, all numbers of their
 gateways are compared."""
 
-OUTLINE_RUNS_MAX: Final = 2_000
-"""Runs of consecutive numbers in the outline (the JSON summary) of a staged file. An honest file
-has a few runs for each board."""
+OUTLINE_RANGES_MAX: Final = 2_000
+"""Ranges of consecutive numbers in the outline (the JSON summary) of a staged file. An honest file
+has a few ranges for each board."""
 
 OUTLINE_CHARACTERS_MAX: Final = 256 * 1024
 """Characters of the outline (the JSON summary) of a staged file. The driver holds the outlines of a
 batch, at most 128 MB. A file with a larger outline gets none, and its events are read again from
 the table."""
 
-HALVES_PER_BATCH_MAX: Final = 20_000
+SINGLE_EVENTS_PER_BATCH_MAX: Final = 20_000
 """Messages of a batch that the driver pairs because their receipt and release are in different
 files. A file covers minutes, so only messages in progress when it was sealed are split. If there
 are more, a join pairs them."""

@@ -16,7 +16,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from cloud_jobs.audit.run import audited
+from cloud_jobs.audit.run import audit_tables
 from cloud_jobs.errors import (
     IngestError,
     TablesBusyError,
@@ -71,10 +71,16 @@ def follow(
     seconds: float,
     stop: threading.Event,
 ) -> IngestReport:
-    """Ingest new files repeatedly, with pauses of `seconds`, until `stop` is set.
+    """Ingest new files repeatedly until stopped. Return the report of the last run.
 
     Each pass is the same as a single run. The tables record which files are done, so another
-    process can continue at any point (docs/decisions/0137). Return the report of the last run.
+    process can continue at any point (docs/decisions/0137).
+
+    Args:
+        settings: locations of the files and tables.
+        progress: called with a line of text at each step.
+        seconds: pause between two runs.
+        stop: event that ends the repetition when it is set.
     """
     with _session_of(settings, progress, jvm_settings(is_short=False)) as spark:
         done = None
@@ -92,7 +98,10 @@ def _next_run(
     progress: Callable[[str], None],
     stop: threading.Event,
 ) -> Run | None:
-    """Ingest all landed files once. Return None if another process is writing to the tables."""
+    """Ingest all landed files once, and return a summary of the run.
+
+    Return None if another process is writing to the tables.
+    """
     try:
         done = _ingested(spark, settings, progress, lambda _: None, stop.is_set)
     except TablesBusyError as error:
@@ -112,7 +121,7 @@ def audit(tables_root: str, progress: Callable[[str], None]) -> dict[str, Any]:
     Raises IngestError if the audit fails.
     """
     with spark_session(None, progress, places=(tables_root,)) as spark:
-        return audited(spark, tables_root, progress)
+        return audit_tables(spark, tables_root, progress)
 
 
 def ingest(

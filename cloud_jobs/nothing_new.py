@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from cloud_jobs.ingest.keys_file import NO_KEYS, Pinned, load_keys
-from cloud_jobs.ingest.known_rows import open_files
+from cloud_jobs.ingest.known_rows import files_to_examine
 from cloud_jobs.ingest.landed_file import name_of
 from cloud_jobs.ingest.landing import KNOWN_FILES, SETTLED
 from cloud_jobs.ingest.refused_files import judged_as_before
@@ -108,7 +108,7 @@ def _files_below(directory: Path) -> Iterator[str]:
 
 def _are_known(engine: QueryEngine, paths: Sequence[str], pinned: Mapping[str, Pinned]) -> bool:
     """Return True if no file has to be examined. The rules are those of `landing.list_landed`."""
-    found = open_files(engine.query(KNOWN_FILES), paths, SETTLED)
+    found = files_to_examine(engine.query(KNOWN_FILES), paths, SETTLED)
     if any(file["state"] is None for file in found) or len(found) > REFUSED_READ_MAX:
         return False
     if len(judged_as_before(engine, found, pinned)) < len(found):

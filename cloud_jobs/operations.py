@@ -20,8 +20,7 @@ from cloud_jobs.errors import (
     is_conflict,
     spark_failures,
 )
-from cloud_jobs.gold.run import gaps_by_day
-from cloud_jobs.gold.run import gold as gold_of
+from cloud_jobs.gold.run import gaps_by_day, update_gold
 from cloud_jobs.gold.sensor_gaps import KIND as SENSOR
 from cloud_jobs.ingest.run_lock import only_run
 from cloud_jobs.limits import GAPS_LISTED_MAX
@@ -39,11 +38,11 @@ __all__ = ["IngestError", "compact", "gaps", "gold", "requeue", "vacuum"]
 def gold(root: str, progress: Progress, *, is_audited: bool) -> dict[str, Any]:
     """Update the gold tables from the ingested tables. Return the counts of the run.
 
-    If the option `is_audited` is True, also audit the messages. Raises IngestError if Spark fails,
-    or if another run is writing.
+    With the argument `is_audited`, the ingested tables are also audited. Raises IngestError if
+    Spark fails, or if another run is writing.
     """
     with _writing(root, progress, jvm_settings(is_short=has_few_events(root))) as spark:
-        return gold_of(spark, root, progress, is_audited=is_audited)
+        return update_gold(spark, root, progress, is_audited=is_audited)
 
 
 def compact(root: str, progress: Progress) -> dict[str, Any]:
@@ -56,9 +55,13 @@ def compact(root: str, progress: Progress) -> dict[str, Any]:
 
 
 def vacuum(root: str, progress: Progress, *, keep_days: int, is_dry: bool) -> dict[str, Any]:
-    """Remove files that have not belonged to a current table version in the last `keep_days` days.
+    """Remove files that no recent version of a table uses. Return the number of files by table.
 
-    If `is_dry` is True, the files are only counted.
+    Args:
+        root: directory or URL of the tables.
+        progress: called with a line of text for each table.
+        keep_days: number of days for which the files of a replaced version are kept.
+        is_dry: True to only count the files.
     """
     with _writing(root, progress) as spark:
         return vacuum_of(_there(spark, root), progress, keep_days=keep_days, is_dry=is_dry)
@@ -67,16 +70,19 @@ def vacuum(root: str, progress: Progress, *, keep_days: int, is_dry: bool) -> di
 def requeue(
     root: str, progress: Progress, *, reason: str | None, gateway: str | None
 ) -> dict[str, Any]:
-    """Mark refused segments, so that the next ingestion examines them again."""
+    """Mark refused segments, so that the next ingestion examines them again.
+
+    The arguments `reason` and `gateway` select the segments. None selects all.
+    """
     with _writing(root, progress) as spark:
         return requeue_of(_there(spark, root), reason=reason, gateway=gateway)
 
 
 def gaps(root: str, progress: Progress, *, gateway: str | None) -> dict[str, Any]:
-    """Return the counts of the current gaps in events and readings, and the largest gaps.
+    """Return the counts of the current gaps in events and readings, and a list of the largest gaps.
 
-    If `gateway` is given, only its gaps are returned. The command only reads, so it can run at the
-    same time as a writer.
+    The argument `gateway` selects the gaps of one gateway. None selects all. The command only
+    reads, so it can run at the same time as a writer.
     """
     with spark_session(None, progress, places=(root,)) as spark, _failures(root):
         found = gaps_by_day(_there(spark, root))

@@ -30,7 +30,7 @@ from cloud_jobs.tables.sql import Queryable
 
 
 def report_of(tables: Tables, settings: IngestSettings, run: Run, *, began: float) -> IngestReport:
-    """Return the report of a run. `began` is the monotonic time of the run's start, in seconds."""
+    """Return the report of a run. The argument `began` is the run's start (`time.monotonic`)."""
     is_small = is_small_run(run)
     with small_effort(tables.spark, is_small=is_small):
         memory = None if run.known is None else run.known.load()
@@ -151,8 +151,8 @@ def _query_held(tables: Tables, run: Run, memory: InMemory) -> _Found:
 def _found_in(
     memory: InMemory, tables: Queryable, refused: _Refused, starts: list[RepeatedStart]
 ) -> _Found:
-    """Run the report's queries on `memory`. Add `refused` and `starts` to the results."""
-    gaps = _gaps(memory, lambda torn: memory.add("events", _truncations_of(tables, torn)))
+    """Run the report's queries on `memory`. The results `refused` and `starts` exist already."""
+    gaps = _gaps(memory, lambda gateways: memory.add("events", _truncations_of(tables, gateways)))
     gateways = _gateways(memory, tables)
     return _Found(gaps, gateways, _segments_count(memory), refused, starts)
 
@@ -189,8 +189,8 @@ def _refused(tables: Queryable) -> _Refused:
     return refused, sum(row["number"] for row in found)
 
 
-def _segments_count(asked: Queryable) -> int:
-    (found,) = asked.query("SELECT count(*) AS number FROM {segments}")
+def _segments_count(tables: Queryable) -> int:
+    (found,) = tables.query("SELECT count(*) AS number FROM {segments}")
     count: int = found["number"]
     return count
 
@@ -221,36 +221,36 @@ def _repeated_starts(tables: Queryable) -> list[RepeatedStart]:
 
 
 def _gaps(
-    asked: Queryable, load_truncations: Callable[[list[str]], None] = lambda torn: None
+    tables: Queryable, load_truncations: Callable[[list[str]], None] = lambda gateways: None
 ) -> tuple[list[Gap], int]:
     """Return the first GAPS_SHOWN_MAX gaps and the total number of gaps.
 
-    A gateway's event `log_truncated` may explain a gap. `load_truncations` is a function that loads
-    these events for a list of gateways. It is called with the gateways that have missing events.
+    The event `log_truncated` of a gateway may explain its gaps. These events are needed only if
+    there are gaps, so the function `load_truncations` is called with the gateways that have gaps.
     """
-    gaps, count = _gaps_with(asked, [])
-    torn = sorted({gap.gateway for gap in gaps if gap.kind == "sequence"})
-    if not torn:
+    gaps, count = _gaps_with(tables, [])
+    gateways = sorted({gap.gateway for gap in gaps if gap.kind == "sequence"})
+    if not gateways:
         return gaps, count
-    load_truncations(torn)
-    return _gaps_with(asked, torn)
+    load_truncations(gateways)
+    return _gaps_with(tables, gateways)
 
 
-def _gaps_with(asked: Queryable, torn: list[str]) -> tuple[list[Gap], int]:
-    """Return gaps as `_gaps` does, but explain only those of the gateways in `torn`."""
-    truncations = _TRUNCATIONS if torn else _NO_TRUNCATIONS
-    found = asked.query(
+def _gaps_with(tables: Queryable, gateways: list[str]) -> tuple[list[Gap], int]:
+    """Query the first gaps, which events `log_truncated` of the given gateways may explain."""
+    truncations = _TRUNCATIONS if gateways else _NO_TRUNCATIONS
+    found = tables.query(
         f"SELECT {', '.join(GAP_COLUMNS)}, count(*) OVER () AS number "
         f"FROM ({GAPS.replace('{truncations}', truncations)}) AS gaps "
         f"ORDER BY gateway, segment, kind LIMIT {GAPS_SHOWN_MAX}",
-        torn=torn,
+        gateways=gateways,
     )
     gaps = [Gap(**{name: row[name] for name in GAP_COLUMNS}) for row in found]
     return gaps, found[0]["number"] if found else 0
 
 
 _TRUNCATIONS: Final = """(SELECT gateway, from_sequence, to_sequence FROM {events}
-    WHERE event = 'log_truncated' AND gateway IN :torn) AS truncations"""
+    WHERE event = 'log_truncated' AND gateway IN :gateways) AS truncations"""
 _NO_TRUNCATIONS: Final = """(SELECT gateway, first_sequence AS from_sequence,
     last_sequence AS to_sequence FROM {segments} WHERE FALSE) AS truncations"""
 
@@ -274,10 +274,10 @@ ORDER BY gateway LIMIT {GATEWAYS_SHOWN_MAX}
 """
 
 
-def _gateways(asked: Queryable, tables: Queryable) -> tuple[list[GatewayRange], int]:
-    """Return the summaries of gateways up to a limit, and the number of all gateways."""
+def _gateways(segments: Queryable, tables: Queryable) -> tuple[list[GatewayRange], int]:
+    """Return summaries of the first GATEWAYS_SHOWN_MAX gateways, and the number of all gateways."""
     # If a gateway's segments overlap, its events are counted in the table, not by segment.
-    rows = asked.query(_GATEWAYS)
+    rows = segments.query(_GATEWAYS)
     doubled = _events_of(tables, [row["gateway"] for row in rows if row["overlaps"]])
     ranges = [
         GatewayRange(

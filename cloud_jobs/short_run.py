@@ -16,7 +16,7 @@ from cloud_jobs.limits import EVENTS_SMALL_MAX, SHORT_RUN_BYTES_MAX
 from cloud_jobs.places import local_directory
 from cloud_jobs.settings import IngestSettings
 from cloud_jobs.spark.java import JVM_VARIABLES, LONG_RUN, OPTION, SHORT_RUN
-from cloud_jobs.spark.outside import set_outside
+from cloud_jobs.spark.outside import user_settings_in
 from cloud_jobs.tables.query_engine import READ_FAILURES, QueryEngine
 
 _EVENTS: Final = "SELECT coalesce(sum(events_new), 0) AS events FROM batches"
@@ -31,7 +31,7 @@ def jvm_settings(*, is_short: bool) -> Mapping[str, str]:
     If the user has set JVM options, return an empty result. The two sets of options together might
     select two garbage collectors, and then the JVM would not start.
     """
-    if {*OPTIONS} & {*set_outside()} or any(name in os.environ for name in JVM_VARIABLES):
+    if {*OPTIONS} & {*user_settings_in()} or any(name in os.environ for name in JVM_VARIABLES):
         return {}
     return {OPTION: SHORT_RUN if is_short else LONG_RUN}
 

@@ -2,8 +2,8 @@
 
 When the gateway releases a message to its subscribers, it logs the release and all resulting queue
 entries as one batch, with the same time. The check compares these entries with the subscriptions at
-that time. The log also contains the number of matching sessions (`matched`). This number includes
-sessions whose events are not logged (clean sessions, QoS 0).
+that time. The logged number of matching sessions (`matched`) is only an upper limit for the number
+of entries, because it includes sessions whose events are not logged (clean sessions, QoS 0).
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from pyspark.sql import functions as F
 
 from cloud_jobs.audit.findings import SESSION, STORE, finding, is_event
 
-RUN = (*STORE, "released_at")
+RELEASE = (*STORE, "released_at")
 
 
 def releases_of(events: DataFrame) -> DataFrame:
     """Return one row for each release of a message.
 
-    A message is released when it is passed on to its subscribers. If the message was held until
-    then (QoS 2), the log contains the event `message_released`. Otherwise, it contains
-    `message_published`. The columns are `gateway`, `store`, `released_at`, `message`, `time`,
-    `topic`, `message_qos`, `matched` and `publisher`.
+    A message is released when it is passed on to its subscribers. If it was held until then
+    (QoS 2), the log contains the event `message_released`, otherwise `message_published`. The
+    columns are `gateway`, `store`, `released_at` (the event's number), `message`, `time`, `topic`,
+    `message_qos`, `matched` and `publisher`.
     """
     contents = (
         events.where(is_event("message_held"))
@@ -47,15 +47,15 @@ def releases_of(events: DataFrame) -> DataFrame:
     )
 
 
-def entries_of(events: DataFrame, places: DataFrame) -> DataFrame:
-    """Return one row for each message that entered the queue of a session.
+def entries_of(events: DataFrame, positions: DataFrame) -> DataFrame:
+    """Return one row for each entry: a message that was queued, sent or dropped for a session.
 
-    There is also a row if the message was sent immediately, or was dropped because it did not fit
-    into the queue. `places` is the result of `queues.positions`.
+    A message that was sent from a queue has only one row. A dropped message has a row only if it
+    was never queued. `positions` is the result of `queues.position_uses`.
     """
     columns = (*SESSION, "message", "sequence", "time")
-    taken = places.where("use = 1").select(*columns)
-    was_queued = places.select(*SESSION, "message").distinct()
+    taken = positions.where("use = 1").select(*columns)
+    was_queued = positions.select(*SESSION, "message").distinct()
     drops = events.where(is_event("message_dropped"))
     full = drops.where(F.col("reason").isin("queue_full", "queue_bytes", "refused")).select(
         *columns
@@ -64,26 +64,29 @@ def entries_of(events: DataFrame, places: DataFrame) -> DataFrame:
     return taken.unionByName(full).unionByName(large.select(*columns))
 
 
-def runs_of(releases: DataFrame, entries: DataFrame) -> tuple[DataFrame, DataFrame]:
-    """Split queue entries into two groups: logged with their message's release, or added later.
+def split_entries(releases: DataFrame, entries: DataFrame) -> tuple[DataFrame, DataFrame]:
+    """Return two groups of queue entries: logged with the release of their message, or later.
 
-    The new column `released_at` is the sequence number of the release. It is null for entries that
-    were added later.
+    The new column `released_at` is the sequence number of the release. It is null in the second
+    group.
     """
     keys = releases.select(*STORE, "message", "time", "released_at")
     joined = entries.join(keys, [*STORE, "message", "time"], "left")
     belongs = F.col("sequence") > F.col("released_at")
-    with_run = joined.withColumn("released_at", F.when(belongs, F.col("released_at")))
-    one = with_run.groupBy(*SESSION, "message", "sequence", "time").agg(
+    with_number = joined.withColumn("released_at", F.when(belongs, F.col("released_at")))
+    one = with_number.groupBy(*SESSION, "message", "sequence", "time").agg(
         F.max("released_at").alias("released_at")
     )
     return one.where("released_at IS NOT NULL"), one.where("released_at IS NULL")
 
 
-def _pattern() -> Column:
-    """Return an expression that converts topic filters (column `plain`) to regular expressions."""
+def _topic_pattern(column: str) -> Column:
+    """Return an expression for the regular expression that matches a topic filter's topics.
+
+    `column` is the name of the column with the topic filter.
+    """
     levels = F.transform(
-        F.split("plain", "/", -1),
+        F.split(column, "/", -1),
         lambda level: F.when(level == "+", F.lit("[^/]*")).otherwise(
             F.concat(
                 F.lit("\\Q"), F.replace(level, F.lit("\\E"), F.lit("\\E\\\\E\\Q")), F.lit("\\E")
@@ -95,12 +98,16 @@ def _pattern() -> Column:
     return F.replace(any_rest, F.lit("^\\Q#\\E$"), F.lit("^.*$"))
 
 
-def _in_force(changes: DataFrame, events: DataFrame) -> DataFrame:
-    """Return the interval during which each subscription was in force.
+def _subscription_intervals(changes: DataFrame, events: DataFrame) -> DataFrame:
+    """Return the interval of event numbers during which each subscription was in force.
 
-    `changes` contains the events `subscribed` and `unsubscribed`. The columns of the result are
-    `gateway`, `store`, `session`, `filter`, `sequence`, `until` and `granted`. `sequence` is the
-    number of the event that began the interval. `until` is the number of the event that ended it.
+    The columns are `gateway`, `store`, `session`, `filter`, `sequence`, `until` and `granted`. The
+    event `sequence` began the interval, and the event `until` ended it. If the subscription is
+    still in force, `until` is greater than any event number.
+
+    Args:
+        changes: the events `subscribed` and `unsubscribed`.
+        events: all events, which include the ends of sessions.
     """
     in_order = Window.partitionBy(*SESSION, "filter").orderBy("sequence")
     ends = events.where(is_event("session_ended")).groupBy(*SESSION)
@@ -130,7 +137,7 @@ def matches_of(releases: DataFrame, events: DataFrame) -> DataFrame:
         .withColumn("plain", plain)
         .withColumn("is_shared", shared)
     )  # fmt: skip
-    patterns = filters.withColumn("pattern", _pattern())
+    patterns = filters.withColumn("pattern", _topic_pattern("plain"))
     topics = releases.where("topic IS NOT NULL").select(*STORE, "topic").distinct()
     hidden = F.col("topic").startswith("$") & ~F.col("plain").startswith("$")
     pairs = (
@@ -141,26 +148,30 @@ def matches_of(releases: DataFrame, events: DataFrame) -> DataFrame:
     in_force = (F.col("sequence") < F.col("released_at")) & (F.col("released_at") < F.col("until"))
     return (
         releases.join(pairs, [*STORE, "topic"])
-        .join(_in_force(changes, events), [*STORE, "filter"])
+        .join(_subscription_intervals(changes, events), [*STORE, "filter"])
         .where(in_force)
         .withColumnRenamed("sequence", "subscribed_at")
     )
 
 
-def wrong_runs(
-    releases: DataFrame, matched: DataFrame, in_runs: DataFrame, events: DataFrame
+def wrong_releases(
+    releases: DataFrame, matched: DataFrame, with_release: DataFrame, events: DataFrame
 ) -> DataFrame:
     """Find releases with too few or too many queue entries, compared with the subscriptions.
 
-    Return the findings of the audit check `fan_out`. `matched` contains the matching subscriptions
-    of each release. `in_runs` contains the queue entries that were written together with a release.
-    The column `broken` of `releases` is True if the log has a gap before the release.
+    Return the findings of the audit check `fan_out`.
+
+    Args:
+        releases: result of `releases_of`. `broken` is True if the log has a gap before the release.
+        matched: result of `matches_of`: the matching subscriptions of each release.
+        with_release: the queue entries that were logged with the release of their message.
+        events: all events.
     """
     fives = events.where("protocol = 5").select(*STORE, F.col("session").alias("publisher"))
     last = events.groupBy(*STORE).agg(F.max("time").alias("last_time"))
-    counted = in_runs.groupBy(*RUN).agg(F.count("*").alias("entries"))
-    runs = (
-        releases.join(counted, list(RUN), "left")
+    counted = with_release.groupBy(*RELEASE).agg(F.count("*").alias("entries"))
+    releases = (
+        releases.join(counted, list(RELEASE), "left")
         .join(last, list(STORE))
         .join(fives.distinct().withColumn("may_be_5", F.lit(True)), [*STORE, "publisher"], "left")
         .withColumn("entries", F.coalesce("entries", F.lit(0)))
@@ -171,29 +182,30 @@ def wrong_runs(
         "entries", F.lit(" entries"),
     )  # fmt: skip
     no_session = F.lit(None).cast("long")
-    plain = runs.withColumn("session", no_session).withColumn("sequence", F.col("released_at"))
-    leaving = _sharers_leaving(events)
-    many = plain.where("entries > matched").join(leaving, [*STORE, "time"], "left_anti")
-    few = plain.where("broken AND entries < matched AND message_qos > 0")
+    rows = releases.withColumn("session", no_session).withColumn("sequence", F.col("released_at"))
+    ends = _ends_of_sharing_sessions(events)
+    many = rows.where("entries > matched").join(ends, [*STORE, "time"], "left_anti")
+    few = rows.where("broken AND entries < matched AND message_qos > 0")
     why = F.concat(text, F.lit(": the log is not whole, so the others cannot be judged"))
     found = finding(many, "fan_out", text, F.col("sequence")).unionByName(
         finding(few, "fan_out", why, F.col("sequence"), "inconclusive")
     )
-    whole = runs.where("NOT broken")
-    return found.unionByName(_missing(whole, matched, in_runs)).unionByName(
-        _uninvited(whole.where("entries <= matched"), matched, in_runs)
+    whole = releases.where("NOT broken")
+    return found.unionByName(_missing_entries(whole, matched, with_release)).unionByName(
+        _surplus_entries(whole.where("entries <= matched"), matched, with_release)
     )
 
 
-def _missing(runs: DataFrame, matched: DataFrame, in_runs: DataFrame) -> DataFrame:
-    """Find sessions that have no queue entry for a message that was released to subscribers.
+def _missing_entries(releases: DataFrame, matched: DataFrame, with_release: DataFrame) -> DataFrame:
+    """Find sessions without a queue entry for a released message that they should have received.
 
-    `runs` are the releases to check. Only persistent sessions with a matching subscription at QoS 1
-    or 2 are considered.
+    These are persistent sessions with a matching subscription at QoS 1 or 2. Shared subscriptions
+    do not count, because each message goes to only one of their sessions.
     """
     due = matched.where("NOT is_shared AND granted > 0 AND message_qos > 0")
-    due = due.groupBy(*RUN, "session").agg(F.max("subscribed_at").alias("subscribed_at"))
-    absent = due.join(in_runs, [*RUN, "session"], "left_anti").join(runs, list(RUN))
+    due = due.groupBy(*RELEASE, "session").agg(F.max("subscribed_at").alias("subscribed_at"))
+    absent = due.join(with_release, [*RELEASE, "session"], "left_anti")
+    absent = absent.join(releases, list(RELEASE))
     rows = absent.withColumn("sequence", F.col("released_at"))
     is_cut = (F.col("time") == F.col("last_time")) & (F.col("entries") < F.col("matched"))
     may = F.col("may_be_5") & ((F.col("matched") == 0) | (F.col("publisher") == F.col("session")))
@@ -208,18 +220,18 @@ def _missing(runs: DataFrame, matched: DataFrame, in_runs: DataFrame) -> DataFra
     ).unionByName(finding(doubtful, "fan_out", F.concat(text, maybe), since, "inconclusive"))
 
 
-def _uninvited(runs: DataFrame, matched: DataFrame, in_runs: DataFrame) -> DataFrame:
-    """Find sessions that have too many queue entries for one release of a message.
+def _surplus_entries(releases: DataFrame, matched: DataFrame, with_release: DataFrame) -> DataFrame:
+    """Find sessions with too many queue entries for one release of a message.
 
-    `runs` are the releases to check. A session can have one entry per matching shared subscription.
-    It can have one more entry if any ordinary subscription matches.
+    A session can have one entry for each matching shared subscription, and one more for all its
+    other matching subscriptions together.
     """
     groups = F.count_distinct(F.when(F.col("is_shared"), F.col("filter")))
     ordinary = F.max(F.when(F.col("is_shared"), 0).otherwise(1))
-    allowed = matched.groupBy(*RUN, "session").agg((groups + ordinary).alias("allowed"))
-    counts = in_runs.groupBy(*RUN, "session").agg(F.count("*").alias("count"))
-    rows = counts.join(runs.where("topic IS NOT NULL"), list(RUN)).join(
-        allowed, [*RUN, "session"], "left"
+    allowed = matched.groupBy(*RELEASE, "session").agg((groups + ordinary).alias("allowed"))
+    counts = with_release.groupBy(*RELEASE, "session").agg(F.count("*").alias("count"))
+    rows = counts.join(releases.where("topic IS NOT NULL"), list(RELEASE)).join(
+        allowed, [*RELEASE, "session"], "left"
     )
     many = rows.where(F.col("count") > F.coalesce("allowed", F.lit(0)))
     detail = F.concat(
@@ -231,28 +243,27 @@ def _uninvited(runs: DataFrame, matched: DataFrame, in_runs: DataFrame) -> DataF
     )
 
 
-def _sharers_leaving(events: DataFrame) -> DataFrame:
+def _ends_of_sharing_sessions(events: DataFrame) -> DataFrame:
     """Return the times at which sessions with shared subscriptions ended.
 
-    All events of a batch have the same time, so a time identifies a batch.
+    An event with the same time belongs to the same batch as the end of the session.
     """
     members = events.where(is_event("subscribed") & F.col("filter").startswith("$share/"))
     ended = events.where(is_event("session_ended"))
     return ended.join(members.select(*SESSION), list(SESSION), "left_semi").select(*STORE, "time")
 
 
-def unexplained(late: DataFrame, events: DataFrame) -> DataFrame:
-    """Find queue entries in `late` that were added after the release for no known reason.
+def unexplained_entries(late: DataFrame, events: DataFrame) -> DataFrame:
+    """Find queue entries that were added after the release of their message for no valid reason.
 
-    `late` contains all queue entries that were added after their message was released to its
-    subscribers. There are two known reasons: the message is retained, or it was moved from another
-    session that had the same shared subscription and ended.
+    `late` contains all entries that were added later. There are two valid reasons: the message is
+    retained, or it was taken over from another session, which had a shared subscription and ended.
     """
     kept = events.where(is_event("retained_set")).select(*STORE, "message").distinct()
     opened = events.where(is_event("session_opened")).select(*SESSION).distinct()
     rows = (
         late.join(kept, [*STORE, "message"], "left_anti")
-        .join(_sharers_leaving(events).distinct(), [*STORE, "time"], "left_anti")
+        .join(_ends_of_sharing_sessions(events).distinct(), [*STORE, "time"], "left_anti")
         .join(opened, list(SESSION), "left_semi")
     )
     detail = F.concat(

@@ -1,8 +1,8 @@
 """Findings of the audit's checks, one row each.
 
-Each check (`law` in the code) examines the events of a log, and returns pairs of events that
-contradict each other. A contradiction is a violation only if the log is complete between the two
-events. The module `cloud_jobs.audit.run` decides this later.
+Each check examines the events of a log, and returns pairs of events that contradict each other. A
+contradiction is a violation only if the log is complete between the two events. The module
+`cloud_jobs.audit.run` decides this later.
 """
 
 from __future__ import annotations
@@ -20,7 +20,16 @@ WHOLE_ONLY: Final = "violation where whole"
 If the log has a gap between the two events, the finding is removed. Otherwise, it is a violation.
 """
 
-FINDING: Final = (*STORE, "law", "verdict", "message", "session", "since", "sequence", "detail")
+FINDING: Final = (
+    *STORE,
+    "check_name",
+    "verdict",
+    "message",
+    "session",
+    "since",
+    "sequence",
+    "detail",
+)
 """Columns of a finding. The finding proves a violation only if the log is complete from sequence
 `since` to `sequence`. 0 means from the beginning of the log."""
 
@@ -33,26 +42,31 @@ OUTBOUND: Final = ("delivery_started", "delivery_resent", "delivery_received")
 
 
 def is_event(*names: str) -> Column:
-    """Return a condition that is true for events with one of the given names."""
+    """Return a condition that is true for an event whose name is one of the arguments."""
     return F.col("event").isin(*names)
 
 
 def finding(
     rows: DataFrame,
-    law: Column | str,
+    check: Column | str,
     detail: Column,
     since: Column,
     verdict: Column | str = "violation",
 ) -> DataFrame:
-    """Convert `rows` to findings of an audit check, with the columns of FINDING.
+    """Convert rows to findings of an audit check, with the columns of FINDING.
 
-    `law` is the name of the check, and `detail` is the text of the finding. A finding is a
-    violation only if the log is complete from the event `since` to the event of the row.
+    Args:
+        rows: events that contradict an earlier event, one for each finding.
+        check: name of the check.
+        detail: description of the finding.
+        since: number of the earlier event. If the log has a gap between the two events, the
+            finding is not a violation.
+        verdict: verdict of the finding if the log has no such gap.
     """
-    named = rows.withColumn("law", F.lit(law) if isinstance(law, str) else law)
+    named = rows.withColumn("check_name", F.lit(check) if isinstance(check, str) else check)
     return named.select(
         *STORE,
-        "law",
+        "check_name",
         (F.lit(verdict) if isinstance(verdict, str) else verdict).alias("verdict"),
         "message",
         "session",

@@ -1,9 +1,10 @@
 """Missing events: gaps in the event numbers, and breaks in the chain of segments.
 
 No events are missing within a segment that ingestion has verified. Therefore, only the boundaries
-between consecutive segments are checked, for each store of a gateway. If possible, the reason for a
-gap is added: a file in quarantine that claims to contain the missing events, or the gateway's own
-event `log_truncated`. Events that were lost after the last uploaded segment cannot be detected.
+between consecutive segments are checked, for each store (database) of a gateway. If possible, the
+reason for a gap is added: a file in quarantine whose name covers the missing events, or the
+gateway's own event `log_truncated`. Events that were lost after the last uploaded segment cannot be
+detected.
 """
 
 from __future__ import annotations
@@ -93,7 +94,12 @@ ingested ones). `truncations` are the `log_truncated` events."""
 
 
 def gaps_of(segments: DataFrame, truncations: DataFrame) -> DataFrame:
-    """Find missing events with the SQL query GAPS, and return one row per gap."""
+    """Return one row for each gap in the events, with the columns GAP_COLUMNS.
+
+    Args:
+        segments: rows of the table `segments`.
+        truncations: the events `log_truncated`, which may explain a gap.
+    """
     # GAPS reads the segments several times. Of rows in memory, Spark plans no scan of the table.
     rows = as_values(segments.select(*_READ))
     claims = as_values(truncations.select("gateway", "from_sequence", "to_sequence"))

@@ -1,7 +1,7 @@
-"""Audit checks for MQTT packet identifiers that were used in a wrong state.
+"""Audit checks of MQTT packet identifiers: each must be in the right state when it is used.
 
-The checks are named `held_once`, `duplicate`, `released_once`, `identifier`, and `resent`. This
-module also performs the part of the check `delivery` that is about packet identifiers.
+The checks are named `held_once`, `duplicate`, `released_once`, `identifier` and `resent`. Part of
+the check `delivery` is also in this module.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ _FREE: Final = ("message_released", "message_abandoned", "delivery_completed")
 
 
 def uses_of(events: DataFrame) -> DataFrame:
-    """Return each use of a packet identifier, with columns about the previous use.
+    """Return the events that use a packet identifier, with its state before and after the event.
 
-    `state` is the state of the identifier before the event, and `after` is the state after the
-    event: `held`, `sent`, `received` or `free`. For the first use, `state` is null.
+    The new columns `state` (before) and `after` are `held`, `sent`, `received` or `free`. For the
+    first use, `state` is null. Other new columns describe the previous use.
     """
     is_outbound = is_event(*OUTBOUND) | (is_event("delivery_completed") & (F.col("packet_id") > 0))
     used = events.where(is_event(*INBOUND) | is_outbound).withColumn("outbound", is_outbound)
@@ -72,7 +72,7 @@ def wrong_identifiers(used: DataFrame, events: DataFrame) -> DataFrame:
         for name in ("held", "sent", "received")
     }
     due = F.when(F.col("packet") == "pubrel", in_state["received"]).otherwise(in_state["sent"])
-    law = (
+    check = (
         F.when(is_event("message_held") & is_taken, "held_once")
         .when(is_event("duplicate_suppressed") & ~in_state["held"], "duplicate")
         .when(is_event("message_released", "message_abandoned") & ~in_state["held"],
@@ -84,8 +84,8 @@ def wrong_identifiers(used: DataFrame, events: DataFrame) -> DataFrame:
         .when(is_event("delivery_completed") & ~(in_state["received"] | in_state["sent"]),
               "delivery")
     )  # fmt: skip
-    wrong = used.withColumn("law", law).where("law IS NOT NULL")
-    found = finding(wrong, F.col("law"), _text("not what was due"), F.col("since"))
+    wrong = used.withColumn("check_name", check).where("check_name IS NOT NULL")
+    found = finding(wrong, F.col("check_name"), _text("not what was due"), F.col("since"))
     early = used.where(is_event("delivery_completed") & in_state["sent"] & (F.col("granted") == 2))
     # In MQTT 5.0 a client may refuse with PUBREC. A message dropped in flight is completed too.
     drops = events.where(is_event("message_dropped")).select(*SESSION, "message")

@@ -1,7 +1,4 @@
-"""The audit check `delivery`, applied to session queues.
-
-Each position in a queue must be used once, and in order.
-"""
+"""The audit check `delivery` of session queues: each position must be used once, and in order."""
 
 from __future__ import annotations
 
@@ -11,11 +8,11 @@ from pyspark.sql import functions as F
 from cloud_jobs.audit.findings import SESSION, WHOLE_ONLY, finding, is_event
 
 
-def positions(events: DataFrame) -> DataFrame:
-    """Return the events that queue a message or start a delivery.
+def position_uses(events: DataFrame) -> DataFrame:
+    """Return the events that use a queue position: a message is queued, or its delivery starts.
 
-    The new column `use` numbers the events at the same position in the queue, from 1. Other new
-    columns describe the first event at the position.
+    The new column `use` numbers the events with the same queue position, beginning with 1. Other
+    new columns describe the first and the next of these events.
     """
     rows = events.where(is_event("message_queued", "delivery_started"))
     in_turn = Window.partitionBy(*SESSION, "position").orderBy("sequence")
@@ -28,25 +25,24 @@ def positions(events: DataFrame) -> DataFrame:
     )
 
 
-def wrong_positions(places: DataFrame) -> DataFrame:
+def wrong_positions(positions: DataFrame) -> DataFrame:
     """Find queue positions that were used twice, out of order, or for two messages.
 
-    Return one finding of the audit check `delivery` for each of these positions. `places` is the
-    result of `positions`.
+    Return the findings of the audit check `delivery`. `positions` is the result of `position_uses`.
     """
     is_start = is_event("delivery_started") & (F.col("first_event") == "message_queued")
     is_good = is_start & (F.col("use") == 2) & (F.col("message") == F.col("first_message"))
-    again = places.where(F.col("use") > 1).where(~is_good)
+    again = positions.where(F.col("use") > 1).where(~is_good)
     text = F.concat(F.lit("position "), "position", F.lit(" of the queue, message "), "message")
     found = finding(
         again, "delivery", F.concat(text, F.lit(", has had an entry before")), F.col("since")
     )
     in_turn = Window.partitionBy(*SESSION).orderBy("sequence")
-    entries = places.where("use = 1").withColumn("last", F.lag("position").over(in_turn))
+    entries = positions.where("use = 1").withColumn("last", F.lag("position").over(in_turn))
     entries = entries.withColumn("since", F.lag("sequence").over(in_turn))
     expected = F.coalesce(F.col("last") + 1, F.lit(0))
     odd = entries.where(F.col("position") != expected).join(
-        _entered_before(entries), [*SESSION, "sequence"], "left"
+        _last_queued_before(entries), [*SESSION, "sequence"], "left"
     )
     # An entry queued in a gap of the log can be started long after it. If entries were made in a
     # gap, the next queued entry has a higher position than expected.
@@ -57,11 +53,11 @@ def wrong_positions(places: DataFrame) -> DataFrame:
     return found.unionByName(finding(odd, "delivery", detail, since, verdict))
 
 
-def _entered_before(entries: DataFrame) -> DataFrame:
-    """For each delivery, find the last event before its start that queued a message.
+def _last_queued_before(entries: DataFrame) -> DataFrame:
+    """For each start of a delivery, find the last earlier event that queued a message.
 
-    Only messages up to the delivery's position in the queue are considered. The column `entered`
-    contains the sequence number of the event that was found.
+    Only messages at the same or a lower position in the queue are considered. The column `entered`
+    contains the sequence number of the event.
     """
     queued = entries.where(is_event("message_queued")).select(
         *SESSION, F.col("position").alias("front"), F.col("sequence").alias("queued_at")
@@ -75,18 +71,18 @@ def _entered_before(entries: DataFrame) -> DataFrame:
     )
 
 
-def waiting(places: DataFrame, events: DataFrame) -> DataFrame:
+def waiting_messages(positions: DataFrame, events: DataFrame) -> DataFrame:
     """Select the queued messages that were neither sent nor removed.
 
-    `places` is the result of `positions`. The new column `is_passed` is True if a message at a
-    later position of the queue was sent. In this case, `passed_at` is the sequence number of the
-    event that started the delivery of the later message.
+    The new column `is_passed` is True if a message at a later position of the queue was sent. If
+    so, the event `passed_at` started the delivery of the later message. `positions` is the result
+    of `position_uses`.
     """
-    starts = places.where(is_event("delivery_started"))
+    starts = positions.where(is_event("delivery_started"))
     furthest = starts.groupBy(*SESSION).agg(
         F.max("position").alias("furthest"), F.max_by("sequence", "position").alias("passed_at")
     )
-    queued = places.where("use = 1 AND event = 'message_queued' AND next_event IS NULL")
+    queued = positions.where("use = 1 AND event = 'message_queued' AND next_event IS NULL")
     in_turn = Window.partitionBy(*SESSION, "message").orderBy("position")
     gone = events.where(
         (is_event("delivery_completed") & (F.col("packet_id") == 0))
@@ -105,12 +101,13 @@ def waiting(places: DataFrame, events: DataFrame) -> DataFrame:
     )
 
 
-def overtaken(left: DataFrame) -> DataFrame:
+def overtaken(waiting: DataFrame) -> DataFrame:
     """Find messages that are still waiting in a queue although a later message has been sent.
 
-    Return the findings of the audit check `delivery`. `left` is the result of `waiting`.
+    Return the findings of the audit check `delivery`. `waiting` is the result of
+    `waiting_messages`.
     """
-    lost = left.where("is_passed").withColumn("since", F.col("sequence"))
+    lost = waiting.where("is_passed").withColumn("since", F.col("sequence"))
     detail = F.concat(
         F.lit("message "),
         "message",

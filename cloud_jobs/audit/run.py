@@ -1,4 +1,4 @@
-"""The audit of the tables, with the same checks as on the gateway, implemented independently.
+"""Audit of the tables. Its checks are those of the gateway's own audit, in a second implementation.
 
 Spark computes the findings. The driver collects only counts, and a limited number of findings. A
 finding is a violation only if the log is complete between the two events that contradict each
@@ -19,7 +19,7 @@ from pyspark.sql import functions as F
 from cloud_jobs.audit import fan_out, identifiers, queues, sessions
 from cloud_jobs.audit.findings import FINDING, SESSION, STORE, WHOLE_ONLY, finding, is_event
 from cloud_jobs.audit.gaps import gaps_of
-from cloud_jobs.audit.signatures import signatures_of, unvouched
+from cloud_jobs.audit.signatures import signatures_of, untrusted_segments
 from cloud_jobs.errors import IngestError, first_line_of, spark_failures
 from cloud_jobs.limits import AUDIT_EXCEPTIONS_MAX
 from cloud_jobs.spark.few_rows import as_values
@@ -35,7 +35,7 @@ AUDITED: Final = (
 """Columns of `events` that the checks use."""
 
 
-def audited(spark: SparkSession, tables_root: str, progress: Progress) -> dict[str, Any]:
+def audit_tables(spark: SparkSession, tables_root: str, progress: Progress) -> dict[str, Any]:
     """Audit the tables below a directory or URL. Return the result as JSON values.
 
     Raises IngestError if the tables cannot be audited.
@@ -57,19 +57,16 @@ def _audited(tables: Tables, progress: Progress) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Audit:
-    """Result of an audit: the events, the findings (`found`), and the gaps in the log (`lacks`)."""
+    """Result of an audit: the audited events, the findings, and the gaps in the log."""
 
     events: DataFrame
-    found: DataFrame
-    lacks: DataFrame
+    findings: DataFrame
+    gaps: DataFrame
 
 
 @contextmanager
 def audit_of(tables: Tables, progress: Progress = lambda _: None) -> Iterator[Audit]:
-    """Audit the ingested tables, and yield the result.
-
-    The result is cached in Spark. The cache is released after the `with` block.
-    """
+    """Audit the ingested tables. Yield the result, and release its Spark cache after the block."""
     kept: list[DataFrame] = []
 
     def keep(rows: DataFrame) -> DataFrame:
@@ -80,19 +77,20 @@ def audit_of(tables: Tables, progress: Progress = lambda _: None) -> Iterator[Au
         progress("looking for what is missing")
         # All checks use the events. Without the cache, each check would read the table.
         events = keep(tables.read("events").select(*AUDITED))
-        lacks = as_values(keep(lacks_of(tables, events)))
+        gaps = as_values(keep(log_gaps(tables, events)))
         progress("walking over identifiers, queues and releases")
-        found = as_values(keep(judged(findings_of(events, lacks, keep), lacks)))
-        yield Audit(events, found, lacks)
+        found = as_values(keep(with_verdicts(findings_of(events, gaps, keep), gaps)))
+        yield Audit(events, found, gaps)
     finally:
         for rows in reversed(kept):
             rows.unpersist()
 
 
-def lacks_of(tables: Tables, events: DataFrame) -> DataFrame:
-    """Find the gaps in the log. The columns are `gateway`, `store`, `at` and `detail`.
+def log_gaps(tables: Tables, events: DataFrame) -> DataFrame:
+    """Return one row for each gap in the log: missing, damaged, refused or untrusted events.
 
-    `at` is the sequence number of the first event after a gap.
+    The columns are `gateway`, `store`, `at` and `detail`. The event `at` is the first one after the
+    gap. For an untrusted segment, it is the segment's first event.
     """
     segments = tables.read("segments")
     stores = segments.where("state = 'ingested'").select("gateway", "segment", "store",
@@ -124,76 +122,81 @@ def lacks_of(tables: Tables, events: DataFrame) -> DataFrame:
         F.concat(F.lit("in quarantine: "), "reason").alias("detail"),
     )
     found = holes.unionByName(damage).unionByName(lines)
-    foreign = unvouched(tables)
+    foreign = untrusted_segments(tables)
     return found if foreign is None else found.unionByName(foreign)
 
 
 def findings_of(
-    events: DataFrame, lacks: DataFrame, keep: Callable[[DataFrame], DataFrame]
+    events: DataFrame, gaps: DataFrame, keep: Callable[[DataFrame], DataFrame]
 ) -> DataFrame:
-    """Find events that contradict each other, and deliveries whose end may be in a gap.
+    """Return the findings of all checks. The function `with_verdicts` adds their final verdicts.
 
-    `lacks` contains the gaps in the log. The function `judged` decides later which findings are
-    violations. `keep` is a function that caches a data frame for several checks, and returns it.
+    `gaps` is the result of `log_gaps`. `keep` is a function that caches a DataFrame, which several
+    checks use, and returns it.
     """
     used = keep(identifiers.uses_of(events))
-    places = keep(queues.positions(events))
-    left = queues.waiting(places, events)
-    first_lack = lacks.groupBy(*STORE).agg(F.min("at").alias("first_lack"))
-    releases = fan_out.releases_of(events).join(first_lack, list(STORE), "left")
-    broken = F.coalesce(F.col("first_lack") <= F.col("released_at"), F.lit(False))
-    releases = releases.withColumn("broken", broken).drop("first_lack")
-    entries = fan_out.entries_of(events, places)
-    in_runs, late = fan_out.runs_of(releases, entries)
+    positions = keep(queues.position_uses(events))
+    waiting = queues.waiting_messages(positions, events)
+    first_gap = gaps.groupBy(*STORE).agg(F.min("at").alias("first_gap"))
+    releases = fan_out.releases_of(events).join(first_gap, list(STORE), "left")
+    broken = F.coalesce(F.col("first_gap") <= F.col("released_at"), F.lit(False))
+    releases = releases.withColumn("broken", broken).drop("first_gap")
+    entries = fan_out.entries_of(events, positions)
+    with_release, late = fan_out.split_entries(releases, entries)
     matched = fan_out.matches_of(
         releases.drop("broken", "message", "time", "publisher", "matched"), events
     )
-    runs = fan_out.wrong_runs(releases, matched, in_runs, events)
     every = [
         identifiers.wrong_identifiers(used, events),
         identifiers.received_twice(events),
-        queues.wrong_positions(places),
-        queues.overtaken(left),
+        queues.wrong_positions(positions),
+        queues.overtaken(waiting),
         sessions.absent_sessions(events),
-        runs,
-        fan_out.unexplained(late, events),
-        still_open(used, left, events, lacks),
+        fan_out.wrong_releases(releases, matched, with_release, events),
+        fan_out.unexplained_entries(late, events),
+        unknown_outcomes(used, waiting, events, gaps),
     ]
     return reduce(DataFrame.unionByName, every).select(*FINDING)
 
 
-def still_open(used: DataFrame, left: DataFrame, events: DataFrame, lacks: DataFrame) -> DataFrame:
-    """Find messages whose delivery was not complete before the last gap in the log (`lacks`).
+def unknown_outcomes(
+    used: DataFrame, waiting: DataFrame, events: DataFrame, gaps: DataFrame
+) -> DataFrame:
+    """Find messages that were unfinished at the last gap in the log, and not finished later.
 
-    The events that completed these deliveries may be missing, so the findings are inconclusive.
+    They may have been finished by an event that is missing, so the findings are inconclusive.
+    `used` is the result of `identifiers.uses_of`, `waiting` is the result of
+    `queues.waiting_messages`, and `gaps` is the result of `log_gaps`.
     """
     ended = events.where(is_event("session_ended")).select(*SESSION)
-    last_lack = lacks.groupBy(*STORE).agg(F.max("at").alias("last_lack"))
-    columns = (*SESSION, "message", "sequence", "law")
+    last_gap = gaps.groupBy(*STORE).agg(F.max("at").alias("last_gap"))
+    columns = (*SESSION, "message", "sequence", "check_name")
     is_held = F.col("after") == "held"
     taken = used.where("is_last AND after != 'free'").withColumn(
-        "law", F.when(is_held, "released_once").otherwise("delivery")
+        "check_name", F.when(is_held, "released_once").otherwise("delivery")
     )
-    queued = left.where("NOT is_passed").withColumn("law", F.lit("delivery"))
+    queued = waiting.where("NOT is_passed").withColumn("check_name", F.lit("delivery"))
     rows = (
         taken.select(*columns)
         .unionByName(queued.select(*columns))
         .join(ended, list(SESSION), "left_anti")
-        .join(last_lack, list(STORE))
-        .where("sequence < last_lack")
+        .join(last_gap, list(STORE))
+        .where("sequence < last_gap")
     )
     detail = F.concat(
         F.lit("how message "), "message", F.lit(" ended is not known: events are missing")
     )
-    return finding(rows, F.col("law"), detail, F.col("sequence"), "inconclusive")
+    return finding(rows, F.col("check_name"), detail, F.col("sequence"), "inconclusive")
 
 
-def judged(found: DataFrame, lacks: DataFrame) -> DataFrame:
-    """Add a verdict to each finding (violation or inconclusive), and a finding for each gap.
+def with_verdicts(found: DataFrame, gaps: DataFrame) -> DataFrame:
+    """Return the findings with their final verdicts, and one more finding for each gap.
 
-    A finding is inconclusive if a gap in the log (`lacks`) is between the finding's two events.
+    `found` is the result of `findings_of`, and `gaps` is the result of `log_gaps`. If there is a
+    gap between the two events of a finding, the finding is inconclusive, or is removed if its
+    verdict is WHOLE_ONLY.
     """
-    here = lacks.select(*(F.col(name).alias(f"of_{name}") for name in STORE), "at")
+    here = gaps.select(*(F.col(name).alias(f"of_{name}") for name in STORE), "at")
     between = (
         (F.col("gateway") == F.col("of_gateway"))
         & (F.col("store") == F.col("of_store"))
@@ -214,19 +217,19 @@ def judged(found: DataFrame, lacks: DataFrame) -> DataFrame:
             .otherwise(F.col("verdict")),
         )
         .select(*FINDING)
-        .unionByName(_log_findings(lacks))
+        .unionByName(_log_findings(gaps))
     )
 
 
-def _log_findings(lacks: DataFrame) -> DataFrame:
+def _log_findings(gaps: DataFrame) -> DataFrame:
     nothing = F.lit(None).cast("long")
-    rows = lacks.withColumn("message", nothing).withColumn("session", nothing)
+    rows = gaps.withColumn("message", nothing).withColumn("session", nothing)
     rows = rows.withColumn("sequence", F.col("at"))
     return finding(rows, "log", F.col("detail"), F.lit(0), "inconclusive")
 
 
 def _result(tables: Tables, audit: Audit) -> dict[str, Any]:
-    events, found = audit.events, audit.found
+    events, found = audit.events, audit.findings
     totals = {row["verdict"]: row["count"] for row in found.groupBy("verdict").count().collect()}
     violations, doubts = totals.get("violation", 0), totals.get("inconclusive", 0)
     counts = _counts(tables, events)
@@ -248,22 +251,20 @@ def _result(tables: Tables, audit: Audit) -> dict[str, Any]:
 
 
 def _exceptions(events: DataFrame, found: DataFrame) -> list[dict[str, Any]]:
-    """Return at most AUDIT_EXCEPTIONS_MAX findings for the report, violations first.
-
-    Each finding includes the segment and the client ID.
-    """
+    """Return at most AUDIT_EXCEPTIONS_MAX findings as JSON values, violations first."""
     chosen = found.orderBy(F.col("verdict").desc(), *STORE, "sequence").limit(AUDIT_EXCEPTIONS_MAX)
-    places = events.select(*STORE, "sequence", "segment_name")
+    segments = events.select(*STORE, "sequence", "segment_name")
     names = events.where("session IS NOT NULL").groupBy(*SESSION)
     clients = names.agg(F.max("client_id").alias("client_id"))
     rows = (
-        chosen.join(places, [*STORE, "sequence"], "left")
+        chosen.join(segments, [*STORE, "sequence"], "left")
         .join(clients, list(SESSION), "left")
         .orderBy(F.col("verdict").desc(), *STORE, "sequence")
     )
-    named = ("verdict", "law", "gateway", "store", "detail", "message", "session", "client_id")
+    named = ("gateway", "store", "detail", "message", "session", "client_id")
     return [
-        {name: row[name] for name in named}
+        {"verdict": row["verdict"], "check": row["check_name"]}
+        | {name: row[name] for name in named}
         | {
             "sequences": sorted({row["since"] or row["sequence"], row["sequence"]}),
             "segment": row["segment_name"],

@@ -9,9 +9,9 @@ from cloud_jobs.audit.findings import INBOUND, OUTBOUND, SESSION, WHOLE_ONLY, fi
 
 
 def absent_sessions(events: DataFrame) -> DataFrame:
-    """Find sessions with events after their end, and sessions with events but without a start.
+    """Find sessions with events after their end, or with events but without a start.
 
-    Return only the first of these events for each session.
+    Return one finding of the audit check `session` per session, for its first such event.
     """
     steps = events.where(
         is_event(*INBOUND, *OUTBOUND, "message_queued", "message_dropped", "delivery_completed")

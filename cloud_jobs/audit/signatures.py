@@ -1,9 +1,9 @@
-"""Keys that were used to sign the ingested segments, and segments without a valid key.
+"""Keys that signed the ingested segments, and ingested segments without a valid signature.
 
-Ingestion refuses segments that are not signed with a valid key. The tables can still contain such
-segments, for two reasons. A key may have been withdrawn after segments that it signed were
-ingested. Or an unsigned segment may have arrived before an earlier, signed segment of the same
-gateway.
+Once a gateway has a key, ingestion refuses segments that are not signed with a valid key. The
+tables can still contain such segments, for two reasons. A key may have been withdrawn after
+segments that it signed were ingested. Or an unsigned segment may have arrived before an earlier,
+signed segment of the same gateway.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from cloud_jobs.tables.delta_tables import Tables
 
 
 def signatures_of(tables: Tables) -> list[dict[str, Any]]:
-    """Return the number of ingested segments per gateway and key.
+    """Return the number of ingested segments for each gateway and signing key.
 
-    In each result, `public_key` is the key, or None for unsigned segments.
+    For unsigned segments, the field `public_key` is None.
     """
     if not tables.has("gateway_keys"):
         rows = _ingested(tables).groupBy("gateway").count()
@@ -34,11 +34,11 @@ def signatures_of(tables: Tables) -> list[dict[str, Any]]:
     ]
 
 
-def unvouched(tables: Tables) -> DataFrame | None:
+def untrusted_segments(tables: Tables) -> DataFrame | None:
     """Find ingested segments that should have a valid signature but do not.
 
-    The columns are the same as those of `lacks_of`. Return None if the table `gateway_keys` does
-    not exist.
+    The columns are `gateway`, `store`, `at` (the first event's number) and `detail`. Return None if
+    the table `gateway_keys` does not exist, so that signatures cannot be checked.
     """
     if not tables.has("gateway_keys"):
         return None

@@ -18,8 +18,8 @@ _NAMES_SHOWN_MAX: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """A problem with a gateway or one of its sensors, as plain text."""
+class Problem:
+    """A problem of a gateway or one of its sensors, described in plain text."""
 
     gateway: str
     sensor: str | None
@@ -30,21 +30,21 @@ class Line:
 class Group:
     """All problems of one kind.
 
-    `count` is the number of all problems of this kind. `lines` may contain fewer, because problems
-    with sensors are limited to LINES_MAX.
+    `count` is the number of all problems of this kind. `problems` may contain fewer, because
+    problems of sensors are limited to LINES_MAX.
     """
 
     kind: str
     title: str
     level: Level
-    lines: Sequence[Line]
+    problems: Sequence[Problem]
     count: int
 
 
 def attention_of(figures: Figures) -> list[Group]:
-    """Return the problems that need attention, in one group per kind. The worst kind comes first.
+    """Return the problems that need attention, in one group per kind, the worst kind first.
 
-    If there are no problems of a kind, there is no group.
+    A kind without problems has no group.
     """
     sensors = figures.sensors
     rows = figures.gateways
@@ -68,114 +68,116 @@ def attention_of(figures: Figures) -> list[Group]:
     return [group for group in groups if group.count]
 
 
-def lines_by_gateway(groups: Sequence[Group]) -> dict[str, list[tuple[Group, Line]]]:
+def problems_by_gateway(groups: Sequence[Group]) -> dict[str, list[tuple[Group, Problem]]]:
     """Return the problems of each gateway, each with the group that it belongs to."""
-    found: dict[str, list[tuple[Group, Line]]] = {}
+    found: dict[str, list[tuple[Group, Problem]]] = {}
     for group in groups:
-        for line in group.lines:
-            found.setdefault(line.gateway, []).append((group, line))
+        for problem in group.problems:
+            found.setdefault(problem.gateway, []).append((group, problem))
     return found
 
 
 def _group(
-    kind: str, title: str, level: Level, lines: Iterator[Line], count: int | None = None
+    kind: str, title: str, level: Level, problems: Iterator[Problem], count: int | None = None
 ) -> Group:
-    found = list(lines)
+    found = list(problems)
     return Group(kind, title, level, found, max(count or 0, len(found)))
 
 
-def _violations(rows: Sequence[Row]) -> Iterator[Line]:
+def _violations(rows: Sequence[Row]) -> Iterator[Problem]:
     for row in rows:
         if row["violations"]:
-            yield Line(row["gateway"], None,
+            yield Problem(row["gateway"], None,
                        f"{counted(row['violations'], 'violation')} found by the audit: a message "
                        "was lost, doubled or changed")  # fmt: skip
 
 
-def _silent_gateways(figures: Figures) -> Iterator[Line]:
+def _silent_gateways(figures: Figures) -> Iterator[Problem]:
     ages = [(age(figures.made_at, row.get("last_seen")), row) for row in figures.gateways]
     for seconds, row in sorted(ages, key=lambda aged: (aged[0], aged[1]["gateway"])):
         if seconds > SILENT_SECONDS:
             seen = row.get("last_seen")
-            yield Line(row["gateway"], None, "no event with a known time" if seen is None else
+            yield Problem(row["gateway"], None, "no event with a known time" if seen is None else
                        f"no event for {duration(seconds)}, since {when(seen)} UTC")  # fmt: skip
 
 
-def _damages(rows: Sequence[Row]) -> Iterator[Line]:
+def _damages(rows: Sequence[Row]) -> Iterator[Problem]:
     for row in rows:
         if row.get("damages"):
-            yield Line(row["gateway"], None, f"damaged data on its disk, {_times(row['damages'])}")
+            yield Problem(
+                row["gateway"], None, f"damaged data on its disk, {_times(row['damages'])}"
+            )
 
 
-def _full_disks(rows: Sequence[Row]) -> Iterator[Line]:
+def _full_disks(rows: Sequence[Row]) -> Iterator[Problem]:
     for row in rows:
         if row.get("truncations"):
-            yield Line(row["gateway"], None,
+            yield Problem(row["gateway"], None,
                        "events dropped from its log for lack of space, "
                        f"{_times(row['truncations'])}")  # fmt: skip
 
 
-def _silent_sensors(figures: Figures) -> Iterator[Line]:
+def _silent_sensors(figures: Figures) -> Iterator[Problem]:
     for row in figures.sensors.silent:
         silent = max((figures.made_at - row["last_time"]).total_seconds(), 0)
         usual = f"; usually every {duration(row['usual'])}" if row["usual"] else ""
-        yield Line(row["gateway"], row["sensor"],
+        yield Problem(row["gateway"], row["sensor"],
                    f"no reading of {_quantities(row)} for {duration(silent)}{usual}")  # fmt: skip
 
 
-def _drops(figures: Figures) -> Iterator[Line]:
+def _drops(figures: Figures) -> Iterator[Problem]:
     named = {row["gateway"] for row in figures.not_delivered}
     for row in figures.not_delivered:
         if row["reason"] != "expired":
             reason = REASONS.get(row["reason"], row["reason"] or "reason unknown")
-            yield Line(row["gateway"], None,
+            yield Problem(row["gateway"], None,
                        f"{counted(row['messages'], 'message')} not delivered to "
                        f"{row['client_id'] or 'a client'}: {reason}")  # fmt: skip
     for row in figures.gateways:
         # The number of rows by reason is limited. For other gateways only the sum is known.
         if row["messages_dropped"] and row["gateway"] not in named:
             count = counted(row["messages_dropped"], "message")
-            yield Line(row["gateway"], None, f"{count} not delivered")
+            yield Problem(row["gateway"], None, f"{count} not delivered")
 
 
-def _gaps(rows: Sequence[Row]) -> Iterator[Line]:
+def _gaps(rows: Sequence[Row]) -> Iterator[Problem]:
     for row in rows:
         if row["missing"]:
-            yield Line(row["gateway"], None, f"{counted(row['missing'], 'event')} missing")
+            yield Problem(row["gateway"], None, f"{counted(row['missing'], 'event')} missing")
 
 
-def _missing(figures: Figures) -> Iterator[Line]:
+def _missing(figures: Figures) -> Iterator[Problem]:
     for row in figures.sensors.missing:
-        yield Line(row["gateway"], row["sensor"],
+        yield Problem(row["gateway"], row["sensor"],
                    f"{counted(row['missing'], 'number')} missing in its own numbering, "
                    f"before readings of {_quantities(row)}")  # fmt: skip
 
 
-def _clocks(rows: Sequence[Row]) -> Iterator[Line]:
+def _clocks(rows: Sequence[Row]) -> Iterator[Problem]:
     for row in rows:
         if row.get("newest_quality") == "unknown":
-            yield Line(row["gateway"], None,
+            yield Problem(row["gateway"], None,
                        "its clock has not been set since it started: times of readings are "
                        "unknown")  # fmt: skip
         elif row.get("untimed_days") or row.get("sensors_untimed"):
-            yield Line(row["gateway"], None, "its clock was not set for a time: times of some "
+            yield Problem(row["gateway"], None, "its clock was not set for a time: times of some "
                        "readings are unknown")  # fmt: skip
 
 
-def _resets(figures: Figures) -> Iterator[Line]:
+def _resets(figures: Figures) -> Iterator[Problem]:
     for row in figures.sensors.resets:
-        yield Line(row["gateway"], row["sensor"],
+        yield Problem(row["gateway"], row["sensor"],
                    f"{_quantities(row)} fell {_times(row['resets'])}: was it replaced or "
                    "restarted?")  # fmt: skip
 
 
-def _old_versions(rows: Sequence[Row]) -> Iterator[Line]:
+def _old_versions(rows: Sequence[Row]) -> Iterator[Problem]:
     parts = {row["gateway"]: _parts(row.get("version")) for row in rows}
     newest = max(parts.values(), default=())
     name = next((row.get("version") for row in rows if parts[row["gateway"]] == newest), "")
     for row in rows:
         if () != parts[row["gateway"]] < newest:
-            yield Line(row["gateway"], None, f"runs {row['version']}; the newest is {name}")
+            yield Problem(row["gateway"], None, f"runs {row['version']}; the newest is {name}")
 
 
 def _parts(version: str | None) -> tuple[int, ...]:

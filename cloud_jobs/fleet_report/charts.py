@@ -64,10 +64,14 @@ def _top_of(greatest: float, unit: str) -> float:
 
 def chart(title: str, series: Sequence[Series], labels: Sequence[str], *, unit: str = "",
           is_stacked: bool = False) -> str:  # fmt: skip
-    """Return a chart as HTML, with a legend. Each series has one value per day.
+    """Return a chart as HTML, with a legend.
 
-    If `is_stacked` is True, the values are drawn as stacked bars, otherwise as lines. `labels` are
-    the names of the days. `unit` is `s` for durations in seconds, and empty for other values.
+    Args:
+        title: heading of the chart.
+        series: the series to draw. Each has one value per day.
+        labels: names of the days.
+        unit: `s` if the values are durations in seconds, otherwise empty.
+        is_stacked: True to draw stacked bars, False to draw lines.
     """
     show = duration if unit == "s" else number
     columns = list(zip(*(one.values for one in series), strict=True))

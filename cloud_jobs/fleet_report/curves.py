@@ -1,8 +1,8 @@
-"""Curves of readings by day and by quarter hour, packed for the gateways' pages.
+"""Data of the curves on the gateways' pages, which show readings by day and by quarter hour.
 
-A curve is a string of comma-separated numbers, with one field per time slot. If a slot has no
-value, its field is empty. JSON objects with the same values would be five times as long. The page's
-script can draw the curve, and save it as CSV.
+The values of a curve are stored as a string of comma-separated numbers, with one field per time
+slot. The field of a slot without a value is empty. JSON objects with the same values would be five
+times as long. A script on the page draws the curves, and saves them as CSV.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ class Span:
 def quarter_days_of(series: int) -> int:
     """Return the number of days for which the gateways' pages show values by quarter hour.
 
-    `series` is the number of series on all pages together. All pages together have a limited number
-    of points. If there are more series, fewer days are shown.
+    `series` is the number of series of all gateways. The more series there are, the fewer days are
+    shown, because the total number of values in the report is limited.
     """
     fitting = QUARTER_POINTS_MAX // max(series * _QUARTERS_PER_DAY, 1)
     return max(1, min(fitting, QUARTER_DAYS_MAX))
@@ -114,7 +114,7 @@ class _Slots:
         for row in tables.rows(
             f"SELECT gateway, device, name, array_agg(named_struct('slot', {slot}{fields})) "
             f"AS cells FROM {table.name} WHERE day BETWEEN DATE '{first}' AND DATE '{last}' "
-            f"AND {slot} >= 0 AND {_among(series)} GROUP BY gateway, device, name"
+            f"AND {slot} >= 0 AND {_row_filter(series)} GROUP BY gateway, device, name"
         ):
             found = self._cells.setdefault(row["gateway"], {})
             found[row["device"], row["name"] or ""] = row["cells"]
@@ -124,10 +124,10 @@ class _Slots:
         return self._start + datetime.timedelta(seconds=self._table.seconds * slot)
 
     def range_of(self, gateway: str, keys: Sequence[_Key]) -> tuple[int, int]:
-        """Return the first time slot in which a series has a value, and the number of slots.
+        """Return the first time slot with a value, and the number of slots up to the last one.
 
-        `keys` names the series of the gateway. The number includes all slots from the first to the
-        last one in which one of these series has a value.
+        Only the gateway's series in `keys` are considered. If they have no values, both results
+        are 0.
         """
         cells = self._cells.get(gateway, {})
         shown = [cell["slot"] for key in keys for cell in cells.get(key, ())]
@@ -136,10 +136,10 @@ class _Slots:
         return min(shown), max(shown) - min(shown) + 1
 
     def columns_of(self, gateway: str, key: _Key, first: int, count: int) -> dict[str, str]:
-        """Return the values of a series as one comma-separated string for each column of the table.
+        """Return the values of a series by column, each column as one comma-separated string.
 
-        The string covers `count` time slots, beginning with the slot `first`. Columns without
-        values are omitted. Minimum and maximum are omitted if they equal the mean.
+        The strings cover `count` time slots, beginning with the slot `first`. Columns without
+        values are omitted. Minimum and maximum are omitted if both equal the mean.
         """
         cells = self._cells.get(gateway, {}).get(key, [])
         found = {
@@ -153,11 +153,11 @@ class _Slots:
         return found
 
 
-def _among(series: dict[str, list[Series]]) -> str:
+def _row_filter(series: dict[str, list[Series]]) -> str:
     """Return an SQL condition that selects the rows of the gateways in `series`.
 
-    If there is only one gateway, and it has the maximum number of series, the condition selects
-    only the series with the names in `series`.
+    A single gateway can have more series than a page shows. For such a gateway, the condition
+    selects only rows with the names of the shown series.
     """
     full = [each for found in series.values() for each in found
             if len(found) >= SERIES_PER_GATEWAY_MAX]  # fmt: skip

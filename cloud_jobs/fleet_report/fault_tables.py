@@ -21,15 +21,15 @@ Namer = Callable[[str], str]
 """Function that returns a gateway's name as HTML. On the fleet's page, the name is a link."""
 
 
-def not_delivered_table(rows: Sequence[Row], named: Namer | None) -> str:
+def not_delivered_table(rows: Sequence[Row], format_name: Namer | None) -> str:
     """Return the table of messages that were not delivered to sessions.
 
-    `named` is a function that formats a gateway's name. If it is None, the table has no column for
-    the gateway. A gateway's own page does not need this column.
+    `format_name` returns a gateway's name as HTML. If it is None, the table has no column for the
+    gateway. A gateway's own page does not need this column.
     """
     cells = [
         (
-            *_gateway(row, named),
+            *_gateway(row, format_name),
             (text(row["client_id"]), None),
             (text(row["topic"]), None),
             (number(row["messages"]), row["messages"]),
@@ -38,19 +38,19 @@ def not_delivered_table(rows: Sequence[Row], named: Namer | None) -> str:
         )
         for row in rows
     ]
-    head = _head(named, "Client", "Topic", "Messages", "Last day", "Why")
+    head = _head(format_name, "Client", "Topic", "Messages", "Last day", "Why")
     return _section("Messages not delivered", "not-delivered", head, cells)
 
 
-def gaps_table(rows: Sequence[Row], count: int, named: Namer | None) -> str:
+def gaps_table(rows: Sequence[Row], count: int, format_name: Namer | None) -> str:
     """Return the table of the largest gaps. `count` is the total number of gaps.
 
-    `named` is a function that formats a gateway's name. If it is None, the table has no column for
-    the gateway. A gateway's own page does not need this column.
+    `format_name` returns a gateway's name as HTML. If it is None, the table has no column for the
+    gateway. A gateway's own page does not need this column.
     """
     cells = [
         (
-            *_gateway(row, named),
+            *_gateway(row, format_name),
             (_KINDS.get(row["kind"], text(row["kind"])), None),
             _segment(row["segment"]),
             (number(row["missing"]) if row["missing"] else "-", row["missing"] or 0),
@@ -60,7 +60,7 @@ def gaps_table(rows: Sequence[Row], count: int, named: Namer | None) -> str:
         for row in rows
     ]
     more = f"; the largest {len(rows):,} are shown" if count > len(rows) else ""
-    head = _head(named, "Kind", "Before segment", "Missing", "Day", "Why")
+    head = _head(format_name, "Kind", "Before segment", "Missing", "Day", "Why")
     note = f"{counted(count, 'gap')} now{more}."
     return _section("Gaps", "gaps", head, cells, note)
 
@@ -102,12 +102,12 @@ def _section(
     return section(title, table, name=f"{name}-section", note=note, csv=name)
 
 
-def _head(named: Namer | None, *columns: str) -> tuple[str, ...]:
-    return columns if named is None else ("Gateway", *columns)
+def _head(format_name: Namer | None, *columns: str) -> tuple[str, ...]:
+    return columns if format_name is None else ("Gateway", *columns)
 
 
-def _gateway(row: Row, named: Namer | None) -> tuple[Cell, ...]:
-    return () if named is None else ((named(row["gateway"]), None),)
+def _gateway(row: Row, format_name: Namer | None) -> tuple[Cell, ...]:
+    return () if format_name is None else ((format_name(row["gateway"]), None),)
 
 
 def _segment(segment: int | None) -> Cell:

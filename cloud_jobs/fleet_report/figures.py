@@ -78,7 +78,7 @@ known AS (SELECT DISTINCT gateway FROM boots), ranked AS (
          count(CASE WHEN time_quality = 'unknown' THEN 1 END) AS untimed_days
   FROM known LEFT JOIN cells ON cells.gateway = known.gateway GROUP BY known.gateway
   ORDER BY violations DESC, missing DESC, CASE WHEN events = 0 THEN 0 ELSE 1 END,
-           messages_dropped DESC, {troubled}damages + truncations DESC,
+           messages_dropped DESC, {with_problems}damages + truncations DESC,
            inconclusive DESC, unclean_starts DESC, offline_seconds DESC, gateway LIMIT {limit}
 )
 """
@@ -88,10 +88,7 @@ and counts as silent."""
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Data shown on the fleet's page.
-
-    `days` are the columns of the heat map; `cells` has one row per shown gateway and day.
-    """
+    """Data shown on the fleet's page. `cells` has one row for each shown gateway and day."""
 
     tables_root: str
     made_at: datetime.datetime
@@ -115,16 +112,16 @@ class Figures:
 
 
 def read_figures(root: str, days: int, now: datetime.datetime) -> Figures:
-    """Read the data of the last `days` days up to `now` (UTC).
+    """Read the fleet's data for the last `days` days up to `now` (UTC).
 
-    Raises ReportError if reading fails.
+    `root` is the directory or URL of the tables. Raises ReportError if reading fails.
     """
     with explained(root):
         return figures_of(open_tables(root), days, now)
 
 
 def figures_of(opened: OpenTables, days: int, now: datetime.datetime) -> Figures:
-    """Return the fleet's data for the last `days` days up to `now` (UTC).
+    """Query opened tables for the fleet's data of the last `days` days up to `now` (UTC).
 
     Raises one of the exceptions in `query_engine.READ_FAILURES` if a query fails.
     """
@@ -134,7 +131,7 @@ def figures_of(opened: OpenTables, days: int, now: datetime.datetime) -> Figures
     faults = reader.faults() if opened.has_sensors else NO_FAULTS
     cells = _CELLS.format(first=shown[0], last=shown[-1])
     silent = _silent(tables, now)
-    gateways = _gateways(tables, cells, _troubled(silent, faults), now)
+    gateways = _gateways(tables, cells, _gateways_with_problems(silent, faults), now)
     names = [row["gateway"] for row in gateways]
     counts = reader.counts_of(names) if opened.has_sensors else {}
     lost = not_delivered_sql(shown)
@@ -165,27 +162,29 @@ def figures_of(opened: OpenTables, days: int, now: datetime.datetime) -> Figures
     )  # fmt: skip
 
 
-def _troubled(silent: list[Row], faults: SensorFaults) -> list[str]:
-    """Return the gateways that are silent, and those that have a sensor with a problem.
+def _gateways_with_problems(silent: list[Row], faults: SensorFaults) -> list[str]:
+    """Return the gateways that are silent, or have a sensor with a problem.
 
-    At most LINES_MAX problems of each kind are considered.
+    Only the first LINES_MAX gateways in `silent` are included, because the page lists no more.
     """
     lines = (*silent[:LINES_MAX], *faults.silent, *faults.missing, *faults.resets)
     return sorted({row["gateway"] for row in lines})
 
 
 def _gateways(
-    tables: QueryEngine, cells: str, troubled: list[str], now: datetime.datetime
+    tables: QueryEngine, cells: str, with_problems: list[str], now: datetime.datetime
 ) -> list[Row]:
     """Return the gateways to show, the worst first.
 
-    `troubled` lists gateways that are silent or have a sensor with a problem.
+    `cells` is SQL that defines a table with one row per gateway and day. `with_problems` lists the
+    gateways that are silent, or have a sensor with a problem.
     """
-    first = f"CASE WHEN known.{among(troubled)} THEN 0 ELSE 1 END, " if troubled else ""
-    worst = _WORST.format(totals=_TOTALS, limit=GATEWAYS_MAX, troubled=first)
+    first = f"CASE WHEN known.{among(with_problems)} THEN 0 ELSE 1 END, " if with_problems else ""
+    worst = _WORST.format(totals=_TOTALS, limit=GATEWAYS_MAX, with_problems=first)
     rows = tables.rows(f"{cells}, {worst} SELECT * FROM ranked")
-    known = {row["gateway"]: row for row in _known(tables, [row["gateway"] for row in rows], now)}
-    return [row | known.get(row["gateway"], {}) for row in rows]
+    names = [row["gateway"] for row in rows]
+    states = {row["gateway"]: row for row in _latest_states(tables, names, now)}
+    return [row | states.get(row["gateway"], {}) for row in rows]
 
 
 def _cells(tables: QueryEngine, cells: str, gateways: list[str]) -> list[Row]:
@@ -214,10 +213,9 @@ def not_delivered_sql(days: list[datetime.date]) -> str:
 
 
 def _days_shown(tables: QueryEngine, days: int, now: datetime.datetime) -> list[datetime.date]:
-    """Return the consecutive days to show.
+    """Return the consecutive days to show, at most `days`.
 
-    The range ends with the last day with events and has at most `days` days. Days before the first
-    event in this range are omitted.
+    The last one is the latest day with events. The first one is also a day with events.
     """
     # Days in the future come from a broken clock and are ignored.
     tomorrow = now.date() + datetime.timedelta(days=1)
@@ -234,9 +232,9 @@ def _edge(tables: QueryEngine, which: str, condition: str) -> datetime.date | No
 
 
 def _fleet(tables: QueryEngine, cells: str) -> list[Row]:
-    """Return one row per day with totals for all gateways.
+    """Return one row per day, with totals over all gateways.
 
-    For a duration, the row contains the median and the maximum of the gateways' values.
+    For durations, the row contains the median and the maximum of the gateways' values instead.
     """
     return tables.rows(
         f"{cells} SELECT day, count(*) AS gateways, {_TOTALS}, "
@@ -265,7 +263,10 @@ def _count(tables: QueryEngine, sql: str) -> int:
 
 
 def _discarded(tables: QueryEngine, lost: str) -> int:
-    """Count the messages in the query `lost` that were discarded because their session ended."""
+    """Count the undelivered messages that were discarded because their session ended.
+
+    `lost` is the SQL query for undelivered messages (`not_delivered_sql`).
+    """
     sums = f"SELECT sum(messages) AS messages FROM ({lost}) l WHERE reason LIKE 'session %'"
     return _count(tables, f"SELECT coalesce(messages, 0) AS n FROM ({sums}) s")
 
@@ -282,14 +283,14 @@ def _silent(tables: QueryEngine, now: datetime.datetime) -> list[Row]:
 def _last_seen(now: datetime.datetime) -> str:
     """Return an SQL expression for the time of a gateway's last event.
 
-    Times more than a day after `now` are ignored, because the gateway's clock was wrong.
+    Times more than a day after `now` are ignored, because they come from a wrong clock.
     """
     ahead = timestamp(now + datetime.timedelta(days=1))
     return f"max(CASE WHEN last_time <= {ahead} THEN last_time END)"
 
 
-def _known(tables: QueryEngine, gateways: list[str], now: datetime.datetime) -> list[Row]:
-    """Return each gateway's last event, and the version and time quality of its latest boot."""
+def _latest_states(tables: QueryEngine, gateways: list[str], now: datetime.datetime) -> list[Row]:
+    """Return each gateway's last event time, version, and time quality since its latest start."""
     if not gateways:
         return []
     return tables.rows(

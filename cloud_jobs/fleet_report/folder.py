@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from cloud_jobs.fleet_report.attention import Group, attention_of, lines_by_gateway
+from cloud_jobs.fleet_report.attention import Group, attention_of, problems_by_gateway
 from cloud_jobs.fleet_report.curves import Packed, Span, curves_of, quarter_days_of
 from cloud_jobs.fleet_report.document import FLEET_PAGE, GATEWAYS_FOLDER, file_of
 from cloud_jobs.fleet_report.figures import Figures, figures_of, not_delivered_sql
@@ -36,7 +36,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """Result of writing a report."""
+    """Summary of a written report: its files and its contents."""
 
     page: Path
     pages: int
@@ -52,7 +52,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class _Chunk:
-    """Data for the pages of some gateways. The curves of these gateways are read with one query."""
+    """Data for the pages of some gateways, which is read together, and is grouped by gateway."""
 
     series: dict[str, list[Series]]
     curves: dict[str, Packed]
@@ -171,7 +171,7 @@ def _gateway_pages(
 
     Raises ReportError if the tables cannot be read.
     """
-    lines = lines_by_gateway(groups)
+    problems = problems_by_gateway(groups)
     count = len(figures.gateways)
     span = _span(figures)
     written = 0
@@ -188,7 +188,7 @@ def _gateway_pages(
                         cells=chunk.cells.get(gateway, []),
                         series=chunk.series.get(gateway, []),
                         curves=chunk.curves.get(gateway),
-                        lines=lines.get(gateway, []),
+                        problems=problems.get(gateway, []),
                         gaps=chunk.gaps.get(gateway, []),
                         not_delivered=chunk.not_delivered.get(gateway, []),
                         names=names,
@@ -239,10 +239,10 @@ def _read(opened: OpenTables, figures: Figures, gateways: list[str], span: Span)
 
 
 def _largest(tables: QueryEngine, query: str, size: str) -> dict[str, list[Row]]:
-    """Return the rows of a query by gateway: the ROWS_PER_GATEWAY_MAX largest rows of each gateway.
+    """Return the largest rows of a query, at most ROWS_PER_GATEWAY_MAX rows for each gateway.
 
-    `size` is the SQL expression by which rows are compared. In each row, the column `of_gateway` is
-    the number of rows that the query has for the gateway.
+    `size` is the SQL expression by which rows are compared. The additional column `of_gateway` is
+    the number of all rows that the query has for the gateway.
     """
     return _by_gateway(
         tables.rows(

@@ -1,4 +1,4 @@
-"""The page of a gateway: its sensors with their curves, its days, gaps and lost messages."""
+"""The page of a gateway: sensors with curves of their readings, days, gaps and lost messages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from cloud_jobs.fleet_report.attention import Group, Line
+from cloud_jobs.fleet_report.attention import Group, Problem
 from cloud_jobs.fleet_report.charts import duration, number
 from cloud_jobs.fleet_report.curves import QUARTER_SECONDS, Packed
 from cloud_jobs.fleet_report.document import FLEET_PAGE, anchor_of, document, text
@@ -45,7 +45,7 @@ class GatewayPage:
     """One row per day, oldest first."""
     series: Sequence[Series]
     curves: Packed | None
-    lines: Sequence[tuple[Group, Line]]
+    problems: Sequence[tuple[Group, Problem]]
     gaps: Sequence[Row]
     not_delivered: Sequence[Row]
     names: Names
@@ -76,7 +76,7 @@ def gateway_page_of(page: GatewayPage) -> str:
 
 
 def _headline(page: GatewayPage, name: str) -> str:
-    levels = {group.level for group, _ in page.lines}
+    levels = {group.level for group, _ in page.problems}
     level = "bad" if "bad" in levels else "attention" if levels else ""
     site = page.names.site_of(page.gateway)
     facts = [
@@ -86,7 +86,7 @@ def _headline(page: GatewayPage, name: str) -> str:
         f"version {text(page.row['version'])}" if page.row.get("version") else "",
     ]
     notices = "".join(
-        f'<li class="{group.level}">{_line(page, line)}</li>' for group, line in page.lines
+        f'<li class="{group.level}">{_line(page, line)}</li>' for group, line in page.problems
     )
     listed = f'<ul class="notices">{notices}</ul>' if notices else ""
     return (
@@ -95,7 +95,7 @@ def _headline(page: GatewayPage, name: str) -> str:
     )
 
 
-def _line(page: GatewayPage, line: Line) -> str:
+def _line(page: GatewayPage, line: Problem) -> str:
     if line.sensor is None:
         return sentence(line.text)
     shown = text(page.names.of_sensor(page.gateway, line.sensor))

@@ -32,7 +32,7 @@ _HEAD = ("Gateway", "State", "Last seen", "Version", "Sensors", "Silent", "Readi
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Links from the fleet's page to the gateways' pages. The gateways in `shown` have a page."""
+    """Links from the fleet's page to gateways' pages. Only gateways in `shown` have a page."""
 
     names: Names
     shown: frozenset[str]
@@ -51,7 +51,7 @@ class Links:
 
 def gateways_section(figures: Figures, groups: Sequence[Group], links: Links) -> str:
     """Return the section with the table of gateways, grouped by site if sites are defined."""
-    marked = {line.gateway: group.level for group in reversed(groups) for line in group.lines}
+    marked = {line.gateway: group.level for group in reversed(groups) for line in group.problems}
     by_site = _by_site(figures.gateways, links.names)
     bodies = [
         (f"{text(site)} <small>{counted(len(rows), 'gateway')}</small>" if site else "",
@@ -70,7 +70,7 @@ def sites_section(figures: Figures, groups: Sequence[Group], names: Names) -> st
     """Return the section with the table of sites, or an empty string if no gateway has a site."""
     if not names.has_sites:
         return ""
-    lines = Counter(line.gateway for group in groups for line in group.lines)
+    problems = Counter(problem.gateway for group in groups for problem in group.problems)
     rows = [
         (
             (text(site), None),
@@ -79,7 +79,7 @@ def sites_section(figures: Figures, groups: Sequence[Group], names: Names) -> st
             count_cell(_total(gateways, "sensors")),
             count_cell(sum(_silent_sensors(figures, row) for row in gateways)),
             count_cell(_total(gateways, "own_missing")),
-            count_cell(sum(lines[row["gateway"]] for row in gateways)),
+            count_cell(sum(problems[row["gateway"]] for row in gateways)),
         )
         for site, gateways in _by_site(figures.gateways, names).items()
     ]

@@ -19,7 +19,7 @@ Key = tuple[str, str]
 class NamesError(ValueError):
     """Error that is raised if the file of names is invalid.
 
-    The message states the line, the expected form and the fix.
+    The message states which line is wrong, what was expected, and how to fix it.
     """
 
 

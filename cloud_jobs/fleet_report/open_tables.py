@@ -31,8 +31,8 @@ class OpenTables:
 def open_tables(root: str) -> OpenTables:
     """Open the gold tables.
 
-    If an older version of the job wrote the gold tables, the sensor tables can be missing. Raises
-    one of the exceptions in READ_FAILURES if another table cannot be read.
+    The sensor tables may be missing, because older versions of the job did not write them. Raises
+    one of the exceptions in READ_FAILURES if another table is missing or cannot be read.
     """
     try:
         return OpenTables(QueryEngine(root, (*_TABLES, *SENSOR_TABLES)), has_sensors=True)
@@ -42,9 +42,9 @@ def open_tables(root: str) -> OpenTables:
 
 @contextlib.contextmanager
 def explained(root: str) -> Iterator[None]:
-    """Convert failures to read the tables, in the `with` block, to a ReportError.
+    """Within the block, convert failures to read the tables to a ReportError that explains them.
 
-    Exceptions that have another cause are not converted. `root` is the location of the tables.
+    Other exceptions are not converted. `root` is the location of the tables.
     """
     try:
         yield

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any, Final
 
-from cloud_jobs.fleet_report.attention import Group, Line, attention_of
+from cloud_jobs.fleet_report.attention import Group, Problem, attention_of
 from cloud_jobs.fleet_report.charts import duration, number
 from cloud_jobs.fleet_report.document import FLEET_PAGE, document, text
 from cloud_jobs.fleet_report.fault_tables import (
@@ -87,10 +87,12 @@ def _headline(figures: Figures, groups: Sequence[Group]) -> str:
 
 def _summary(groups: Sequence[Group]) -> str:
     """Return a sentence with the number of gateways and sensors that need attention."""
-    lines = [line for group in groups for line in group.lines]
-    gateways = len({line.gateway for line in lines if line.sensor is None})
-    named = len({(line.gateway, line.sensor) for line in lines if line.sensor is not None})
-    unread = (group.count for group in groups if group.lines and group.lines[0].sensor is not None)
+    problems = [problem for group in groups for problem in group.problems]
+    gateways = len({problem.gateway for problem in problems if problem.sensor is None})
+    named = len({(one.gateway, one.sensor) for one in problems if one.sensor is not None})
+    unread = (
+        group.count for group in groups if group.problems and group.problems[0].sensor is not None
+    )
     sensors = max(named, *unread, 0)
     parts = [counted(count, noun)
              for count, noun in ((gateways, "gateway"), (sensors, "sensor")) if count]  # fmt: skip
@@ -154,7 +156,7 @@ def _attention(groups: Sequence[Group], links: Links) -> str:
 
 
 def _lines(group: Group, links: Links) -> str:
-    items = [f"<li>{_line(line, links)}</li>" for line in group.lines[:LINES_MAX]]
+    items = [f"<li>{_line(line, links)}</li>" for line in group.problems[:LINES_MAX]]
     shown, folded = items[:LINES_SHOWN_MAX], items[LINES_SHOWN_MAX:]
     beyond = group.count - len(items)
     last = f"<li>{beyond:,} more, not listed</li>" if beyond > 0 else ""
@@ -164,7 +166,7 @@ def _lines(group: Group, links: Links) -> str:
     return f"<ul>{''.join(shown)}</ul>{more}"
 
 
-def _line(line: Line, links: Links) -> str:
+def _line(line: Problem, links: Links) -> str:
     gateway = text(links.names.of_gateway(line.gateway))
     site = links.names.site_of(line.gateway)
     where = f' <span class="aside">{text(site)}</span>' if site else ""
@@ -190,9 +192,9 @@ def _map_section(figures: Figures, names: Names) -> str:
 
 
 def _fleet_map(figures: Figures, names: Names) -> str:
-    """Draw one square for each gateway. The squares are grouped by software version.
+    """Return a map of the fleet as HTML, with one square per gateway, grouped by software version.
 
-    The colour of a square shows how long ago the gateway was last seen.
+    The colour of a square shows the time since the gateway's last event.
     """
     legend = "".join(f'<li class="age{n}">{text}</li>' for n, (_, text) in enumerate(_AGES))
     groups: dict[str, list[Row]] = {}

@@ -76,9 +76,14 @@ def csv_button(name: str) -> str:
 
 
 def section(title: str, body: str, *, name: str = "", note: str = "", csv: str = "") -> str:
-    """Return a section of a page with its heading.
+    """Return a section of a page as HTML.
 
-    If `csv` is the name of a table, the section has a button that saves this table.
+    Args:
+        title: heading of the section.
+        body: contents, as HTML.
+        name: HTML id of the section, or empty.
+        note: text next to the heading, as HTML.
+        csv: name of a table that a button in the section saves as CSV, or empty.
     """
     button = csv_button(csv) if csv else ""
     identifier = f' id="{name}"' if name else ""
@@ -102,11 +107,11 @@ def _group_row(heading: str, columns: int) -> str:
 def _row(cells: Sequence[Cell]) -> str:
     (first, _), *others = cells
     drawn = "".join(f"<td{_sort(value)}>{html}</td>" for html, value in others)
-    return f'<tr><th scope="row"{_whole(first)}>{first}</th>{drawn}</tr>'
+    return f'<tr><th scope="row"{_tooltip(first)}>{first}</th>{drawn}</tr>'
 
 
-def _whole(name: str) -> str:
-    """Return the HTML attribute for a tooltip that shows a long name in full.
+def _tooltip(name: str) -> str:
+    """Return an HTML attribute that shows a long name in full as a tooltip.
 
     For a short name, return an empty string.
     """

@@ -1,7 +1,7 @@
 """Sensors of a fleet, read from the gold tables `sensor_days` and `sensor_quarters`.
 
-A series consists of all readings with one SenML name from one device at one gateway. All sums cover
-the days that the report shows.
+A series consists of all readings with one SenML name from one device at one gateway. Readings are
+summarised over the days that the report shows.
 """
 
 from __future__ import annotations
@@ -71,9 +71,9 @@ WITH seen AS (
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One quantity of a sensor over the days shown.
+    """Summary of the readings of one quantity of a sensor, over the days that the report shows.
 
-    For a quantity with string readings, the numeric fields are None.
+    If the readings are strings, the fields for numeric values are None.
     """
 
     gateway: str

@@ -1,10 +1,11 @@
 """Errors of a gateway's clock in segments that were written while the clock was unsynchronised.
 
-A gateway without a battery starts with a wrong time. When a time server responds, the clock is set
-to the right time in one or more steps. The error of an earlier event's time is the sum of the steps
-between the event and the first synchronised segment. If the clock loses its synchronisation later,
-the error of a later event's time is the sum of the steps since then. If events between the two are
-missing, steps may be missing too, so the error is unknown.
+A gateway whose clock has no battery starts with a wrong time. When a time server responds, the
+clock is set to the right time in one or more steps. The time of an earlier event is wrong by the
+sum of the steps between the event and the first synchronised segment. If the clock is later no
+longer synchronised, the time of an event is wrong by the sum of the steps after that segment. If
+events are missing between the event and the synchronised segment, steps may be missing too, and the
+error is unknown.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ UNKNOWN: Final = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
-    """A segment: name, first and last sequence number, and whether its clock was synchronised."""
+class Segment:
+    """A segment with its first and last event number, and the state of the clock (`clock`)."""
 
     name: str
     first: int
@@ -30,7 +31,7 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A step of the clock. From event `sequence` on, the times are later by `milliseconds`."""
+    """A change of the clock by `milliseconds`, which affects the times from event `sequence` on."""
 
     sequence: int
     milliseconds: int
@@ -38,9 +39,9 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """Correction for the times of events `first` to `last` in a segment.
+    """Correction for the times of the events `first` to `last` in a segment.
 
-    `milliseconds` has to be added to the times. It is None if the correction is unknown.
+    `milliseconds` must be added to the times. It is None if the correction is unknown.
     """
 
     name: str
@@ -49,42 +50,45 @@ class Correction:
     milliseconds: int | None
 
 
-def corrections_of(stretches: Iterable[Stretch], steps: Iterable[Step]) -> list[Correction]:
-    """Return the corrections for all unsynchronised segments that one run of a broker wrote."""
+def corrections_of(segments: Iterable[Segment], steps: Iterable[Step]) -> list[Correction]:
+    """Return the corrections for the unsynchronised segments among the segments of a broker run.
+
+    `segments` are all segments of the run, and `steps` are the changes of the clock during it.
+    """
     in_order = sorted(steps, key=lambda step: step.sequence)
     found: list[Correction] = []
-    for run in _contiguous(stretches):
-        known = [stretch.first for stretch in run if stretch.clock == SYNCHRONISED]
-        for stretch in run:
-            if stretch.clock != SYNCHRONISED:
-                found += _corrections_of(stretch, known[0] if known else None, in_order)
+    for run in _contiguous(segments):
+        known = [segment.first for segment in run if segment.clock == SYNCHRONISED]
+        for segment in run:
+            if segment.clock != SYNCHRONISED:
+                found += _corrections_of(segment, known[0] if known else None, in_order)
     return found
 
 
-def _contiguous(stretches: Iterable[Stretch]) -> Iterator[list[Stretch]]:
+def _contiguous(segments: Iterable[Segment]) -> Iterator[list[Segment]]:
     """Group segments of one run of a broker. A new group begins wherever events are missing."""
-    run: list[Stretch] = []
-    for stretch in sorted(stretches, key=lambda one: (one.first, one.last)):
-        if run and stretch.first > max(one.last for one in run[-2:]) + 1:
+    run: list[Segment] = []
+    for segment in sorted(segments, key=lambda one: (one.first, one.last)):
+        if run and segment.first > max(one.last for one in run[-2:]) + 1:
             yield run
             run = []
-        run.append(stretch)
+        run.append(segment)
     if run:
         yield run
 
 
-def _corrections_of(stretch: Stretch, reference: int | None, steps: list[Step]) -> list[Correction]:
+def _corrections_of(segment: Segment, reference: int | None, steps: list[Step]) -> list[Correction]:
     """Split a segment at the steps of its clock, and return a correction for each piece.
 
     `reference` is the sequence number of an event with the right time, or None if there is none.
     """
     if reference is None:
-        return [Correction(stretch.name, stretch.first, stretch.last, None)]
-    cuts = [s.sequence for s in steps if stretch.first < s.sequence <= stretch.last]
-    begins = [stretch.first, *sorted(set(cuts))]
-    ends = [begin - 1 for begin in begins[1:]] + [stretch.last]
+        return [Correction(segment.name, segment.first, segment.last, None)]
+    cuts = [s.sequence for s in steps if segment.first < s.sequence <= segment.last]
+    begins = [segment.first, *sorted(set(cuts))]
+    ends = [begin - 1 for begin in begins[1:]] + [segment.last]
     return [
-        Correction(stretch.name, begin, end, _milliseconds(begin, reference, steps))
+        Correction(segment.name, begin, end, _milliseconds(begin, reference, steps))
         for begin, end in zip(begins, ends, strict=True)
     ]
 

@@ -14,8 +14,8 @@ from pyspark.sql import functions as F
 from cloud_jobs.gold.days import gateway_health, qos2_daily
 from cloud_jobs.gold.drops import drops_of, published_at_qos2
 from cloud_jobs.gold.offline import offline_days
-from cloud_jobs.gold.readings import SERIES, placed
-from cloud_jobs.gold.sensors import anchors, days_of, days_touched, on_moved_days, quarters_of
+from cloud_jobs.gold.readings import SERIES, with_corrected_times
+from cloud_jobs.gold.sensors import days_of, days_touched, last_readings, on_moved_days, quarters_of
 from cloud_jobs.gold.times import timed
 from cloud_jobs.spark.few_rows import as_values
 from cloud_jobs.tables.delta_tables import Tables
@@ -25,7 +25,7 @@ _OFFLINE: Final = "offline_seconds"
 
 
 class Changes(NamedTuple):
-    """Events and clock corrections, new and earlier ones, that a run of `oncegate gold` uses."""
+    """Events and clock corrections from which a run of `oncegate gold` computes the tables."""
 
     first: int
     through: int
@@ -40,14 +40,14 @@ class Changes(NamedTuple):
     """All corrections."""
 
 
-def make_daily(made: Tables, of: Changes) -> None:
-    """Compute the table `qos2_daily` for each day on which the run changed a message or delivery.
+def update_daily(gold: Tables, changes: Changes) -> None:
+    """Recompute the rows of the table `qos2_daily` for all days with a changed message or delivery.
 
-    If a message has moved to another day, both days are computed. If a day no longer has messages
-    or deliveries, its row is removed.
+    If a message has moved to another day, both days are recomputed. If a day no longer has messages
+    or deliveries, its row is removed. `gold` are the gold tables.
     """
-    new = F.col("batch").between(of.first, of.through)
-    messages, deliveries = made.read("qos2_messages"), made.read("qos2_deliveries")
+    new = F.col("batch").between(changes.first, changes.through)
+    messages, deliveries = gold.read("qos2_messages"), gold.read("qos2_deliveries")
     touched = [
         rows.where(new).select("gateway", F.col(day).alias("day"))
         for rows in (messages, deliveries)
@@ -55,41 +55,43 @@ def make_daily(made: Tables, of: Changes) -> None:
     ]
     days = as_values(reduce(DataFrame.unionByName, touched).where("day IS NOT NULL").distinct())
     sent = _rows_of_days(deliveries, days)
-    published = published_at_qos2(sent, of.written)
-    put_days(made, "qos2_daily", days, qos2_daily(_rows_of_days(messages, days), sent, published))
+    published = published_at_qos2(sent, changes.written)
+    put_days(gold, "qos2_daily", days, qos2_daily(_rows_of_days(messages, days), sent, published))
 
 
-def make_health(made: Tables, segments: DataFrame, of: Changes) -> None:
-    """Compute the tables `gateway_health` and `drops` again for the days that changed.
+def update_health(gold: Tables, segments: DataFrame, changes: Changes) -> None:
+    """Recompute the rows of the tables `gateway_health` and `drops` for the days that changed.
 
     A day has changed if it has new events, or if a clock correction moved events to or from it.
     """
-    days = as_values(of.fresh.select(*_DAY).unionByName(_days_moved(of.changed)).distinct())
-    elsewhere = _rows_of_days(of.corrections, days).select(
+    days = as_values(
+        changes.fresh.select(*_DAY).unionByName(_days_moved(changes.changed)).distinct()
+    )
+    elsewhere = _rows_of_days(changes.corrections, days).select(
         "gateway", F.col("written_day").alias("day")
     )
     partitions = as_values(days.unionByName(elsewhere).distinct())
     whole = _rows_of_days(
-        timed(_rows_of_days(of.written, partitions), of.corrections), days
+        timed(_rows_of_days(changes.written, partitions), changes.corrections), days
     ).persist()
     try:
-        _put_health(made, days, gateway_health(whole, segments))
-        drops, before = as_values(drops_of(whole, of.written)), made.read("drops")
+        _replace_health(gold, days, gateway_health(whole, segments))
+        drops, before = as_values(drops_of(whole, changes.written)), gold.read("drops")
         if not (drops.isEmpty() and _rows_of_days(before, days).isEmpty()):
-            replace(made, "drops", _rows_of_other_days(before, days).unionByName(drops))
+            replace(gold, "drops", _rows_of_other_days(before, days).unionByName(drops))
     finally:
         whole.unpersist()
 
 
-def _put_health(made: Tables, days: DataFrame, rows: DataFrame) -> None:
+def _replace_health(gold: Tables, days: DataFrame, rows: DataFrame) -> None:
     """Replace the rows of the table `gateway_health` for `days`.
 
-    For the other days of the same gateways, the function updates only the offline time.
+    For other days of the same gateways, update only the column `offline_seconds`.
     """
     gateways = F.broadcast(days.select("gateway").distinct())
-    boots = made.read("boots").join(gateways, "gateway", "left_semi")
+    boots = gold.read("boots").join(gateways, "gateway", "left_semi")
     offline = as_values(offline_days(boots).withColumnRenamed(_OFFLINE, "seconds"))
-    old = made.read("gateway_health").join(gateways, "gateway", "left_semi")
+    old = gold.read("gateway_health").join(gateways, "gateway", "left_semi")
     compared = old.select(*_DAY, F.col(_OFFLINE).alias("was")).join(offline, [*_DAY], "full")
     differs = compared.where("coalesce(was, 0) <> coalesce(seconds, 0)").select(*_DAY)
     others = as_values(_rows_of_other_days(differs, days))
@@ -97,20 +99,20 @@ def _put_health(made: Tables, days: DataFrame, rows: DataFrame) -> None:
     known = rows.unionByName(_rows_of_days(old, others)).join(
         _rows_of_days(offline, every), [*_DAY], "full"
     )
-    counts = [f.name for f in made.schemas["gateway_health"] if f.dataType.typeName() == "long"]
+    counts = [f.name for f in gold.schemas["gateway_health"] if f.dataType.typeName() == "long"]
     whole = known.withColumn(_OFFLINE, F.coalesce("seconds", F.lit(0.0))).fillna(0, counts)
-    put_days(made, "gateway_health", every, whole.where(f"events > 0 OR {_OFFLINE} > 0"))
+    put_days(gold, "gateway_health", every, whole.where(f"events > 0 OR {_OFFLINE} > 0"))
 
 
-def make_sensors(silver: Tables, made: Tables, of: Changes) -> None:
-    """Compute the tables `sensor_quarters` and `sensor_days` again for the days that changed.
+def update_sensors(silver: Tables, gold: Tables, changes: Changes) -> None:
+    """Recompute the rows of `sensor_quarters` and `sensor_days` for the days that changed.
 
     A day has changed if it has new readings, or if a clock correction moved readings to or from it.
     """
-    readings = silver.read("sensor_readings").where(F.col("batch") <= of.through)
-    new = placed(readings.where(F.col("batch") >= of.first), of.corrections)
-    series_days = made.read("sensor_days")
-    moved = _days_moved(of.changed)
+    readings = silver.read("sensor_readings").where(F.col("batch") <= changes.through)
+    new = with_corrected_times(readings.where(F.col("batch") >= changes.first), changes.corrections)
+    series_days = gold.read("sensor_days")
+    moved = _days_moved(changes.changed)
     # A segment that begins before midnight ends on the next day.
     moved = moved.unionByName(moved.select("gateway", F.date_add("day", 1).alias("day")))
     later = as_values(on_moved_days(series_days, moved))
@@ -121,21 +123,23 @@ def make_sensors(silver: Tables, made: Tables, of: Changes) -> None:
         return
     near = _near(readings, *(f"TIMESTAMP '{day} 00:00:00'" for day in ends))
     gateways = F.broadcast(days.select("gateway").distinct())
-    whole = _rows_of_days(placed(near.join(gateways, "gateway", "left_semi"), of.corrections), days)
+    whole = _rows_of_days(
+        with_corrected_times(near.join(gateways, "gateway", "left_semi"), changes.corrections), days
+    )
     others = _rows_of_other_days(series_days.join(gateways, "gateway", "left_semi"), days)
-    quarters = quarters_of(whole, anchors(others)).persist()
+    quarters = quarters_of(whole, last_readings(others)).persist()
     try:
-        put_days(made, "sensor_quarters", days, quarters)
-        put_days(made, "sensor_days", days, days_of(quarters))
+        put_days(gold, "sensor_quarters", days, quarters)
+        put_days(gold, "sensor_days", days, days_of(quarters))
     finally:
         quarters.unpersist()
 
 
 def _near(readings: DataFrame, first: str, last: str) -> DataFrame:
-    """Select all readings whose corrected time may be between `first` and `last`.
+    """Select the readings whose corrected time may be on the days `first` to `last`.
 
-    The condition is simple, so that Delta can use it to skip files. It therefore also selects some
-    other readings.
+    Some other readings are also selected, because the condition must be simple enough for Delta to
+    skip files.
     """
     after = f"{last} + INTERVAL 1 DAY"
     return readings.where(
@@ -163,28 +167,29 @@ def _rows_of_other_days(rows: DataFrame, days: DataFrame) -> DataFrame:
     return rows.join(F.broadcast(days), [*_DAY], "left_anti")
 
 
-def put_days(made: Tables, name: str, days: DataFrame, rows: DataFrame) -> None:
-    """Replace the rows of a table for the gateways and days in `days`, in one commit.
+def put_days(gold: Tables, name: str, days: DataFrame, rows: DataFrame) -> None:
+    """Replace the rows of a gold table for the gateways and days in `days`, in one commit.
 
-    Repeating the call has no further effect.
+    `gold` are the gold tables, and `name` is the table's name. Repeating the call has no further
+    effect.
     """
     listed = sorted(row[0] for row in days.select("day").distinct().collect())
     if not listed:
         return
     dates = ", ".join(f"DATE '{day}'" for day in listed)
     condition = f"day IN ({dates})"
-    others = _rows_of_other_days(made.read(name).where(condition), days)
-    new = _contract(made, name, rows).unionByName(others)
+    others = _rows_of_other_days(gold.read(name).where(condition), days)
+    new = _with_schema(gold, name, rows).unionByName(others)
     new.write.format("delta").mode("overwrite").option("replaceWhere", condition).save(
-        made.path(name)
+        gold.path(name)
     )
 
 
-def replace(made: Tables, name: str, rows: DataFrame) -> None:
-    """Replace all rows of a small gold table, in one commit."""
-    _contract(made, name, rows).write.format("delta").mode("overwrite").save(made.path(name))
+def replace(gold: Tables, name: str, rows: DataFrame) -> None:
+    """Replace all rows of the gold table `name`, which is small, in one commit."""
+    _with_schema(gold, name, rows).write.format("delta").mode("overwrite").save(gold.path(name))
 
 
-def _contract(made: Tables, name: str, rows: DataFrame) -> DataFrame:
-    """Select the columns of a table's schema from `rows`, and convert them to its types."""
-    return rows.select(*(F.col(f.name).cast(f.dataType).alias(f.name) for f in made.schemas[name]))
+def _with_schema(gold: Tables, name: str, rows: DataFrame) -> DataFrame:
+    """Return the rows with the columns and types of the table `name`."""
+    return rows.select(*(F.col(f.name).cast(f.dataType).alias(f.name) for f in gold.schemas[name]))

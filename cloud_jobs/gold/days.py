@@ -39,8 +39,8 @@ def qos2_daily(messages: DataFrame, deliveries: DataFrame, published: DataFrame)
     Args:
         messages: rows of the table `qos2_messages` that began on the days to compute.
         deliveries: rows of the table `qos2_deliveries` that began on the days to compute.
-        published: messages published at QoS 2 that have a delivery without a granted QoS. Such a
-            delivery was dropped before it entered a queue (see `drops.published_at_qos2`).
+        published: keys of messages published at QoS 2. Deliveries whose own QoS is unknown are
+            counted only if their message is among them (see `drops.published_at_qos2`).
     """
 
     def is_in(*states: str) -> Column:

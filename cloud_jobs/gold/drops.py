@@ -70,21 +70,21 @@ def _publications(written: DataFrame, messages: DataFrame) -> DataFrame:
     return published.join(keys, [*_MESSAGE], "left_semi")
 
 
-def discard(made: Tables, first: int, through: int) -> None:
+def discard(gold: Tables, first: int, through: int) -> None:
     """Mark unfinished deliveries of ended sessions as discarded.
 
     Repeating the call has no further effect.
 
     Args:
-        made: the gold tables.
+        gold: the gold tables.
         first: first batch of the run. Earlier runs have handled all earlier batches.
         through: last batch of the run. The changed rows get this batch number.
     """
     new = F.col("batch").between(first, through)
-    ended = made.read("sessions").where(F.col("end_sequence").isNotNull()).select(
+    ended = gold.read("sessions").where(F.col("end_sequence").isNotNull()).select(
         *_SESSION, "ended", "end_reason", "end_sequence", new.alias("is_end_new")
     )  # fmt: skip
-    unfinished = made.read("qos2_deliveries").where("state IN ('waiting', 'in_flight')")
+    unfinished = gold.read("qos2_deliveries").where("state IN ('waiting', 'in_flight')")
     is_before = F.col("first_sequence") < F.col("end_sequence")
     rows = (
         unfinished.withColumn("is_new", new)
@@ -103,4 +103,4 @@ def discard(made: Tables, first: int, through: int) -> None:
         "batch": "new.batch",
     }
     on = " AND ".join(f"old.{key} = new.{key}" for key in _DELIVERY)
-    Merge(made.path("qos2_deliveries"), found, on).whenMatchedUpdate(set=values).execute()
+    Merge(gold.path("qos2_deliveries"), found, on).whenMatchedUpdate(set=values).execute()

@@ -1,8 +1,8 @@
 """Sensor readings with corrected times.
 
-If a gateway starts with a wrong time, the times of its readings are wrong too. The table
-`clock_corrections` corrects them in the same way as the times of events. A sensor's own clock can
-be wrong as well.
+If a gateway starts with a wrong time, the times of its readings are wrong too. They are corrected
+with the table `clock_corrections`, as are the times of events. A sensor's own clock can also be
+wrong. If it is wrong by days, the time of delivery is used instead of the sensor's time.
 """
 
 from __future__ import annotations
@@ -20,12 +20,11 @@ SERIES: Final = ("gateway", "device", "name")
 QUARTER_SECONDS: Final = 900
 
 
-def placed(readings: DataFrame, corrections: DataFrame) -> DataFrame:
-    """Return readings with corrected times and the start of their quarter hour (`begin`).
+def with_corrected_times(readings: DataFrame, corrections: DataFrame) -> DataFrame:
+    """Return readings with corrected times, and with the start of their quarter hour (`begin`).
 
-    The column `number` contains the value of a numeric, sum or Boolean reading. The column `text`
-    contains the value of a string reading. If the sensor's time and the delivery time differ by
-    more than SENSOR_CLOCK_DAYS_MAX days, the delivery time is used.
+    The column `number` contains the value of a numeric, sum or Boolean reading, and `text` contains
+    the value of a string reading. `corrections` are the rows of the table `clock_corrections`.
     """
     known = F.broadcast(corrections).select(
         F.col("gateway").alias("of_gateway"), F.col("boot").alias("of_boot"),
@@ -36,7 +35,7 @@ def placed(readings: DataFrame, corrections: DataFrame) -> DataFrame:
         & (F.col("boot") == F.col("of_boot"))
         & F.col("sequence").between(F.col("from_sequence"), F.col("to_sequence"))
     )
-    time = _true_time(F.coalesce("offset_ms", F.lit(0)))
+    time = _corrected_time(F.coalesce("offset_ms", F.lit(0)))
     quality = (
         F.when(F.col("clock") == SYNCHRONISED, SYNCHRONISED)
         .when(F.col("offset_ms").isNotNull(), CORRECTED)
@@ -56,10 +55,12 @@ def placed(readings: DataFrame, corrections: DataFrame) -> DataFrame:
     )  # fmt: skip
 
 
-def _true_time(offset: Column) -> Column:
-    """Return the time of the measurement.
+def _corrected_time(offset: Column) -> Column:
+    """Return an expression for the corrected time of a reading.
 
-    `offset` is the correction of the gateway's clock, in milliseconds.
+    Usually this is the sensor's time. If it differs from the time of delivery by more than
+    SENSOR_CLOCK_DAYS_MAX days, the time of delivery is used. `offset` is the correction of the
+    gateway's clock, in milliseconds.
     """
     delivered = F.unix_millis("delivered_at")
     own = F.coalesce(F.unix_millis("time"), delivered)

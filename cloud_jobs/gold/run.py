@@ -1,11 +1,10 @@
 """One run of `oncegate gold`: it processes all batches that were ingested since the last run.
 
 A run first commits the range of its batches. If it is interrupted, the next run finishes it with
-the same batches, and then processes newer ones. Some tables are updated by a merge, which adds the
-rows of a run. Each merge is committed with the number of the run's last batch, so that repeating it
-adds no rows twice. All other tables are derived from these tables, and are computed again for the
-affected days. If a batch withdrew events of earlier batches, all tables are emptied and computed
-again.
+the same batches, and then processes newer ones. Some tables are updated by a merge with the rows of
+the new batches. Each merge is committed with the number of the run's last batch, so that a repeated
+merge has no effect. The other tables are computed again for the days that changed. If a batch
+withdrew events of earlier batches, all tables are emptied and computed again.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from pyspark.sql import functions as F
 from cloud_jobs.audit.gaps import gaps_of
 from cloud_jobs.audit.run import Audit, audit_of
 from cloud_jobs.errors import IngestError
-from cloud_jobs.gold.daily import Changes, make_daily, make_health, make_sensors, replace
+from cloud_jobs.gold.daily import Changes, replace, update_daily, update_health, update_sensors
 from cloud_jobs.gold.drops import discard
 from cloud_jobs.gold.sensor_gaps import sensor_gaps_of
 from cloud_jobs.gold.times import BOOT, merge_corrections, timed
@@ -72,7 +71,7 @@ class Run:
         return max(self.through - self.first + 1, 0)
 
 
-def gold(
+def update_gold(
     spark: SparkSession,
     root: str,
     progress: Progress,
@@ -82,63 +81,70 @@ def gold(
 ) -> dict[str, Any]:
     """Update the gold tables up to the last ingested batch. Return the result as JSON values.
 
-    If `is_audited` is True, the messages are also audited. `after_step` is called with the name of
-    a step after its commit. Raises IngestError if there are no ingested tables.
+    Args:
+        spark: the Spark session.
+        root: directory or URL of the tables.
+        progress: called with a line of text at each phase.
+        is_audited: True to also audit the ingested tables.
+        after_step: called with the name of each step after its commit.
+
+    Raises IngestError if there are no ingested tables.
     """
-    silver, made = Tables(spark, root), gold_tables(spark, root)
+    silver, gold = Tables(spark, root), gold_tables(spark, root)
     if not silver.has("batches"):
         raise IngestError(f"there are no tables in {root}: run `oncegate ingest` first")
-    making.create(made, making.remake)
+    making.create(gold, making.remake)
     found = silver.query("SELECT coalesce(sum(events_new), 0) AS events FROM {batches}")
     with small_effort(spark, is_small=found[0]["events"] <= EVENTS_SMALL_MAX):
-        return _update(silver, made, progress, after_step, is_audited=is_audited)
+        return _update(silver, gold, progress, after_step, is_audited=is_audited)
 
 
 def _update(
-    silver: Tables, made: Tables, progress: Progress, after_step: Progress, *, is_audited: bool
+    silver: Tables, gold: Tables, progress: Progress, after_step: Progress, *, is_audited: bool
 ) -> dict[str, Any]:
-    run = _begun(silver, made)
+    run = _begin_run(silver, gold)
     batches = run.batches
     if run.is_resumed:
         # Its batches are fixed. A separate run processes the batches ingested since then.
-        _make(silver, made, run, progress, after_step, audits=False)
-        run = _begun(silver, made)
+        _execute(silver, gold, run, progress, after_step, is_audited=False)
+        run = _begin_run(silver, gold)
         batches += run.batches
-    audits = is_audited and run.audited_through < run.through
-    audited_through = _make(silver, made, run, progress, after_step, audits=audits)
+    is_audited = is_audited and run.audited_through < run.through
+    audited_through = _execute(silver, gold, run, progress, after_step, is_audited=is_audited)
     return {"tables_root": silver.root, "batches": batches,
             "through_batch": run.through, "is_audited": audited_through >= run.through,
             "audited_through": audited_through}  # fmt: skip
 
 
-def _make(
+def _execute(
     silver: Tables,
-    made: Tables,
+    gold: Tables,
     run: Run,
     progress: Progress,
     after_step: Progress,
     *,
-    audits: bool,
+    is_audited: bool,
 ) -> int:
-    """Execute a run and record that it is done.
+    """Execute a run, and record that it is done.
 
-    If `audits` is True, also audit the tables. Return the number of the last audited batch.
+    If the argument `is_audited` is True, also audit the ingested tables. Return the number of the
+    last batch that was ever audited.
     """
     after_step("begin")
     with ExitStack() as stack:
-        audit = stack.enter_context(_audit_meanwhile(silver)) if audits else None
+        audit = stack.enter_context(_audit_meanwhile(silver)) if is_audited else None
         if run.batches:
-            _take(silver, made, run, progress, after_step)
+            _update_tables(silver, gold, run, progress, after_step)
             progress(_phase("gaps"))
-            replace(made, "gaps", gaps_by_day(silver, made.read("clock_corrections")))
+            replace(gold, "gaps", gaps_by_day(silver, gold.read("clock_corrections")))
             after_step("gaps")
         if audit is not None:
             progress(_phase("audit"))
-            _judge(silver, made, run, audit.result())
+            _write_verdicts(silver, gold, run, audit.result())
             after_step("audit")
-    audited_through = run.through if audits else run.audited_through
-    if run.batches or audits:
-        _note(made, run, is_done=True, audited_through=audited_through)
+    audited_through = run.through if is_audited else run.audited_through
+    if run.batches or is_audited:
+        _record_run(gold, run, is_done=True, audited_through=audited_through)
     return audited_through
 
 
@@ -151,13 +157,13 @@ def gold_tables(spark: SparkSession, root: str) -> Tables:
     return Tables(spark, root, GOLD_TABLES, APPLICATION, marker=_RUNS, version=VERSION)
 
 
-def _begun(silver: Tables, made: Tables) -> Run:
+def _begin_run(silver: Tables, gold: Tables) -> Run:
     """Return the interrupted run if there is one. Otherwise start the next run.
 
     A new run commits the range of its batches to the table `gold_runs`. If events of earlier
     batches were withdrawn, the gold tables are emptied, and the new run begins with batch 1.
     """
-    found = made.query(
+    found = gold.query(
         "SELECT max(struct(run, is_done, from_batch, through_batch)) AS last, "
         "max(audited_through) FILTER (WHERE is_done) AS audited FROM {gold_runs}"
     )[0]
@@ -167,18 +173,18 @@ def _begun(silver: Tables, made: Tables) -> Run:
         return Run(last["run"], first, through, audited_through, is_resumed=True)
     through = silver.query("SELECT max(batch) AS batch FROM {batches}")[0]["batch"] or 0
     number, first = (last["run"] + 1, last["through_batch"] + 1) if last is not None else (1, 1)
-    if first > 1 and _are_events_gone(silver, first, through):
+    if first > 1 and _are_events_withdrawn(silver, first, through):
         # The rows contain counts of events, and removed events cannot be subtracted.
         remade = {name: schema for name, schema in GOLD_TABLES.items() if name != _RUNS}
-        making.remake(dataclasses.replace(made, schemas=remade))
+        making.remake(dataclasses.replace(gold, schemas=remade))
         first, audited_through = 1, 0
     run = Run(number, first, through, audited_through)
     if run.batches:
-        _note(made, run, is_done=False, audited_through=None)
+        _record_run(gold, run, is_done=False, audited_through=None)
     return run
 
 
-def _are_events_gone(silver: Tables, first: int, through: int) -> bool:
+def _are_events_withdrawn(silver: Tables, first: int, through: int) -> bool:
     """Return True if batches `first` to `through` withdrew segments of earlier batches."""
     found = silver.query(
         "SELECT name FROM {segments} WHERE detail = :detail AND batch >= :first "
@@ -188,54 +194,58 @@ def _are_events_gone(silver: Tables, first: int, through: int) -> bool:
     return bool(found)
 
 
-def _note(made: Tables, run: Run, *, is_done: bool, audited_through: int | None) -> None:
-    row = made.spark.range(1).select(
+def _record_run(gold: Tables, run: Run, *, is_done: bool, audited_through: int | None) -> None:
+    row = gold.spark.range(1).select(
         *(F.lit(v).cast("long").alias(n) for n, v in
           (("run", run.number), ("from_batch", run.first), ("through_batch", run.through))),
         F.lit(is_done).alias("is_done"),
         F.current_timestamp().alias("at"),
         F.lit(audited_through).cast("long").alias("audited_through"),
     )  # fmt: skip
-    made.append(_RUNS, row, batch=2 * run.number + is_done)
+    gold.append(_RUNS, row, batch=2 * run.number + is_done)
 
 
-def _take(silver: Tables, made: Tables, run: Run, progress: Progress, after_step: Progress) -> None:
+def _update_tables(
+    silver: Tables, gold: Tables, run: Run, progress: Progress, after_step: Progress
+) -> None:
     new = F.col("batch").between(run.first, run.through)
     written = silver.read("events").where(F.col("batch") <= run.through)
     progress(_phase("clock_corrections"))
-    merge_corrections(silver, made, run.first, run.through)
+    merge_corrections(silver, gold, run.first, run.through)
     after_step("clock_corrections")
-    corrections = as_values(made.read("clock_corrections"))
+    corrections = as_values(gold.read("clock_corrections"))
     # Each table is computed from these events.
     fresh = timed(written.where(new), corrections).persist()
     try:
         changed = as_values(corrections.where(new))
-        of = Changes(run.first, run.through, fresh, changed, written, corrections)
-        _make_totals(made, of, progress, after_step)
-        discard(made, run.first, run.through)
+        changes = Changes(run.first, run.through, fresh, changed, written, corrections)
+        _update_totals(gold, changes, progress, after_step)
+        discard(gold, run.first, run.through)
         after_step("discarded")
         progress(_phase("days"))
-        make_daily(made, of)
+        update_daily(gold, changes)
         after_step("qos2_daily")
-        make_health(made, silver.read("segments"), of)
+        update_health(gold, silver.read("segments"), changes)
         after_step("gateway_health")
         progress(_phase("sensors"))
-        make_sensors(silver, made, of)
+        update_sensors(silver, gold, changes)
         after_step("sensors")
     finally:
         fresh.unpersist()
 
 
-def _make_totals(made: Tables, of: Changes, progress: Progress, after_step: Progress) -> None:
+def _update_totals(
+    gold: Tables, changes: Changes, progress: Progress, after_step: Progress
+) -> None:
     # Rows that an earlier run computed from these events now have other times.
-    earlier = of.written.where(F.col("batch") < of.first)
-    moved = earlier.join(F.broadcast(of.changed), [*BOOT, "segment_name"], "left_semi")
-    has_moved = not of.changed.isEmpty() and not moved.isEmpty()
+    earlier = changes.written.where(F.col("batch") < changes.first)
+    moved = earlier.join(F.broadcast(changes.changed), [*BOOT, "segment_name"], "left_semi")
+    has_moved = not changes.changed.isEmpty() and not moved.isEmpty()
     for name, rows_of in ROWS.items():
         progress(_phase(name))
-        merge_totals(made, name, rows_of(of.fresh), of.through)
+        merge_totals(gold, name, rows_of(changes.fresh), changes.through)
         if has_moved:
-            remake(made, name, timed(of.written, of.corrections), moved, of.through)
+            remake(gold, name, timed(changes.written, changes.corrections), moved, changes.through)
         after_step(name)
 
 
@@ -249,17 +259,17 @@ def _audit_meanwhile(silver: Tables) -> Iterator[Future[Audit]]:
         yield submit(kept.enter_context, audit_of(silver))
 
 
-def _judge(silver: Tables, made: Tables, run: Run, audit: Audit) -> None:
-    events = timed(silver.read("events"), made.read("clock_corrections"))
-    replace(made, "audit_daily", daily_verdicts(silver, events, audit.found, run.through))
-    merge_verdicts(made, audit)
+def _write_verdicts(silver: Tables, gold: Tables, run: Run, audit: Audit) -> None:
+    events = timed(silver.read("events"), gold.read("clock_corrections"))
+    replace(gold, "audit_daily", daily_verdicts(silver, events, audit.findings, run.through))
+    merge_verdicts(gold, audit)
 
 
 def gaps_by_day(silver: Tables, corrections: DataFrame | None = None) -> DataFrame:
     """Return all current gaps as rows of the table `gaps`.
 
-    The day of a gap in the log is the earliest day in the segment after the gap. If `corrections`
-    are given, the times in this segment are corrected first.
+    A gap in the log belongs to the earliest day in the segment after it. If `corrections` are
+    given, the times of this segment are corrected first.
     """
     events = silver.read("events")
     if corrections is not None:

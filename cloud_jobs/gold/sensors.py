@@ -1,8 +1,8 @@
 """Readings by quarter hour and by day, with one row per quantity of a sensor.
 
 If a day has new readings, all of its rows are computed again. The increase of a counter is the
-difference from the previous reading, which may be from an earlier day. Therefore the last readings
-of other days are read as well (`anchors`).
+difference from its previous reading, which may be from an earlier day. Therefore the last readings
+of other days are needed as well (`last_readings`).
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _DEVICE: Final = ("gateway", "device", "device_boot")
 
 
 def days_touched(new: DataFrame, series_days: DataFrame) -> DataFrame:
-    """Return each `gateway` and `day` that has to be computed again because of new readings.
+    """Return the days (`gateway` and `day`) to compute again because of new readings.
 
-    These are the days of the new readings and, for each series with new readings, the next day on
-    which the series has readings. The first increase on that day depends on the new readings.
+    These are the days of the new readings, and for each of their series also the next day with
+    readings, because the first increase on that day depends on the new readings.
 
     Args:
         new: readings that are new or have moved to another time, with the columns SERIES and `day`.
@@ -50,9 +50,9 @@ def days_touched(new: DataFrame, series_days: DataFrame) -> DataFrame:
 
 
 def on_moved_days(series_days: DataFrame, moved: DataFrame) -> DataFrame:
-    """Combine every series of a gateway with every day in `moved` for this gateway.
+    """Return all pairs of a series and a day in `moved` that belong to the same gateway.
 
-    Return one row per combination, even if the series has no row for the day yet.
+    Any series of the gateway may have lost or gained readings on these days.
 
     Args:
         series_days: rows of the table `sensor_days`.
@@ -63,11 +63,11 @@ def on_moved_days(series_days: DataFrame, moved: DataFrame) -> DataFrame:
     return series.join(F.broadcast(moved.distinct()), "gateway").select(*SERIES, "day")
 
 
-def anchors(series_days: DataFrame) -> DataFrame:
-    """Return the last reading of each series and day, as readings with corrected times.
+def last_readings(series_days: DataFrame) -> DataFrame:
+    """Return the last reading of each series on each day, in the form of readings.
 
-    A series' first reading on a later day is compared with this reading. `series_days` contains
-    rows of the table `sensor_days` that are not computed again.
+    The first reading of a later day is compared with this reading. `series_days` contains rows of
+    the table `sensor_days` that are not computed again.
     """
     nothing = F.lit(None)
     return series_days.select(
@@ -84,9 +84,9 @@ def quarters_of(readings: DataFrame, before: DataFrame) -> DataFrame:
     """Return rows of the table `sensor_quarters`, with the frame number of each row's last reading.
 
     Args:
-        readings: all readings of some days, with corrected times (see `readings.placed`).
-        before: the last readings of other days (see `anchors`). The first reading of each series is
-            compared with them. They are not counted themselves.
+        readings: all readings of some days, with corrected times.
+        before: the last readings of other days (`last_readings`). The first reading of each series
+            is compared with them, but they are not counted.
     """
     every = readings.withColumn("is_counted", F.lit(True)).unionByName(
         before.withColumn("is_counted", F.lit(False))

@@ -2,9 +2,9 @@
 
 The table `events` keeps the times that the gateways wrote, because a log that was changed later
 would not be evidence. Tables that are derived from `events` have corrected times where possible,
-and a column for the quality of the times. After a broker has started, its first synchronised
-segment may be uploaded late. The corrections for the segments since the start then change, and the
-derived rows are computed again.
+and a column for the quality of the times. If a synchronised segment is uploaded late, the
+corrections for other segments of the same broker run change, and the derived rows are computed
+again.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from cloud_jobs.gold.clock_steps import (
     CORRECTED,
     SYNCHRONISED,
     UNKNOWN,
+    Segment,
     Step,
-    Stretch,
     corrections_of,
 )
 from cloud_jobs.limits import CLOCK_CHECK_MILLISECONDS, DAY_MIN
@@ -84,13 +84,12 @@ def worst_quality(quality: Column | str) -> Column:
     )
 
 
-def merge_corrections(silver: Tables, made: Tables, first: int, through: int) -> None:
+def merge_corrections(silver: Tables, gold: Tables, first: int, through: int) -> None:
     """Update the table `clock_corrections` for new segments in the batches `first` to `through`.
 
-    A boot is the time between two starts of a broker. All corrections of a boot are computed again
-    if the batches contain one of its unsynchronised segments. If they were unknown, any new segment
-    of the boot is sufficient. Changed rows get the batch number `through`. Repeating the call has
-    no further effect.
+    All corrections of a broker run are computed again if one of its new segments is unsynchronised,
+    or if some of its corrections are unknown and it has any new segment. Changed rows get the batch
+    number `through`. Repeating the call has no further effect.
     """
     # A resumed run must ignore batches ingested since it was interrupted. The next run processes
     # them.
@@ -98,7 +97,7 @@ def merge_corrections(silver: Tables, made: Tables, first: int, through: int) ->
         (F.col("state") == "ingested") & (F.col("batch") <= through)
     )
     new = ingested.where(F.col("batch") >= first)
-    unknown = made.read("clock_corrections").where(F.col("time_quality") == UNKNOWN)
+    unknown = gold.read("clock_corrections").where(F.col("time_quality") == UNKNOWN)
     waiting = new.join(F.broadcast(unknown.select(*BOOT).distinct()), list(BOOT), "left_semi")
     odd = new.where(F.col("clock") != SYNCHRONISED).select(*BOOT)
     wrong = as_values(odd.unionByName(waiting.select(*BOOT)).distinct())
@@ -109,8 +108,8 @@ def merge_corrections(silver: Tables, made: Tables, first: int, through: int) ->
     )
     events = silver.read("events").where(F.col("batch") <= through)
     events = events.join(F.broadcast(wrong), list(BOOT), "left_semi")
-    old = made.read("clock_corrections").join(F.broadcast(wrong), list(BOOT), "left_semi")
-    _merge(made, _corrections(segments, events), old, through)
+    old = gold.read("clock_corrections").join(F.broadcast(wrong), list(BOOT), "left_semi")
+    _merge(gold, _corrections(segments, events), old, through)
 
 
 def _corrections(segments: DataFrame, events: DataFrame) -> DataFrame:
@@ -139,9 +138,10 @@ def _corrections(segments: DataFrame, events: DataFrame) -> DataFrame:
 def steps_of(events: DataFrame) -> DataFrame:
     """Find the events at which the times in the log jump because the clock was set.
 
-    A gateway logs a clock step up to CLOCK_CHECK_MILLISECONDS after the step. Events that were
-    logged in between already have the new time. The times in the log may jump by less than the
-    clock step, because a logged time is never earlier than the last one of the previous run.
+    A gateway logs the change of its clock up to CLOCK_CHECK_MILLISECONDS later. Events in between
+    already have the new time, so the jump may be several events before the logged change. The jump
+    can be smaller than the change, because logged times are never earlier than the last time of the
+    previous broker run.
     """
     in_order = Window.partitionBy(*BOOT).orderBy("sequence")
     leap = F.unix_millis("time") - F.unix_millis(F.lag("time").over(in_order))
@@ -182,21 +182,22 @@ def _start_corrections(table: pa.Table) -> pa.Table:
     The rows of `table` are these segments, and the clock steps during the run.
     """
     rows: list[dict[str, Any]] = table.to_pylist()
-    stretches = [Stretch(r["segment_name"], r["first"], r["last"], r["clock"])
+    written = [Segment(r["segment_name"], r["first"], r["last"], r["clock"])
                  for r in rows if r["segment_name"] is not None]  # fmt: skip
     steps = [Step(r["first"], r["milliseconds"]) for r in rows if r["segment_name"] is None]
     found = [
         {"gateway": rows[0]["gateway"], "boot": rows[0]["boot"], "segment_name": one.name,
          "from_sequence": one.first, "to_sequence": one.last, "offset_ms": one.milliseconds}
-        for one in corrections_of(stretches, steps)
+        for one in corrections_of(written, steps)
     ]  # fmt: skip
     return pa.Table.from_pylist(found, to_arrow_schema(_FOUND))
 
 
-def _merge(made: Tables, rows: DataFrame, old: DataFrame, through: int) -> None:
-    """Update the table `clock_corrections` with `rows`. Unchanged rows are not written.
+def _merge(gold: Tables, rows: DataFrame, old: DataFrame, through: int) -> None:
+    """Replace the rows `old` of the table `clock_corrections` with `rows`.
 
-    Rows of `old` without a counterpart in `rows` are deleted.
+    Only changed rows are written, and get the batch number `through`. Rows of `old` without a
+    counterpart in `rows` are deleted.
     """
     new = rows.withColumn("batch", F.lit(through).cast("long")).withColumn(
         "day_before", F.col("written_day")
@@ -208,7 +209,7 @@ def _merge(made: Tables, rows: DataFrame, old: DataFrame, through: int) -> None:
     differs = " OR ".join(f"NOT (old.{name} <=> new.{name})" for name in _VALUES)
     values = {name: f"new.{name}" for name in (*_VALUES, "batch")}
     (
-        Merge(made.path("clock_corrections"), source, same)
+        Merge(gold.path("clock_corrections"), source, same)
         .whenMatchedDelete("new.to_sequence IS NULL")
         .whenMatchedUpdate({**values, "day_before": "old.day"}, differs)
         .whenNotMatchedInsertAll("new.to_sequence IS NOT NULL")

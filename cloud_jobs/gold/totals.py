@@ -32,7 +32,7 @@ _LEAST: Final = frozenset(
 )
 DAY_BEFORE: Final = "CASE WHEN old.batch = new.batch THEN old.day_before ELSE old.day END"
 """SQL expression in a MERGE for the row's day before the run."""
-_KEPT: Final = {
+_NOT_FROM_EVENTS: Final = {
     "day_before": DAY_BEFORE,
     "verdict": "old.verdict",
     "discarded": "old.discarded",
@@ -159,11 +159,11 @@ ROWS: Final[dict[str, Callable[[DataFrame], DataFrame]]] = {
 def _columns(schema: StructType) -> list[Column]:
     """Return an expression for each column of a table.
 
-    Columns in _KEPT are null, because their values do not come from events.
+    Columns whose values do not come from events (_NOT_FROM_EVENTS) are null.
     """
     return [
         F.lit(None).cast(field.dataType).alias(field.name)
-        if field.name in _KEPT
+        if field.name in _NOT_FROM_EVENTS
         else F.col(field.name)
         for field in schema
     ]
@@ -175,9 +175,10 @@ def _with_state(rows: DataFrame, name: str) -> DataFrame:
 
 
 def merge_totals(tables: Tables, name: str, rows: DataFrame, through: int) -> None:
-    """Add a run's rows to a gold table, or combine them with existing rows that have the same keys.
+    """Add a run's rows to the gold table `name`.
 
-    `through` is the last batch of the run. Repeating the call has no further effect.
+    A row is combined with an existing row that has the same keys. `through` is the last batch of
+    the run. Repeating the call has no further effect.
     """
     keys = KEYS[name]
     values = {
@@ -196,7 +197,7 @@ def merge_totals(tables: Tables, name: str, rows: DataFrame, through: int) -> No
 
 
 def remake(tables: Tables, name: str, events: DataFrame, changed: DataFrame, through: int) -> None:
-    """Recompute each row that depends on one of the events in `changed`.
+    """Recompute the rows of the gold table `name` that depend on one of the events in `changed`.
 
     Each row is computed from all of its events, and gets the batch number `through`. Repeating the
     call has no further effect.
@@ -205,7 +206,7 @@ def remake(tables: Tables, name: str, events: DataFrame, changed: DataFrame, thr
     mine = events.join(F.broadcast(changed.select(*keys).distinct()), list(keys), "left_semi")
     made = rows_of(mine).withColumn("batch", F.lit(through).cast("long"))
     values = {
-        field: _KEPT.get(field, f"new.{field}")
+        field: _NOT_FROM_EVENTS.get(field, f"new.{field}")
         for field in tables.schemas[name].fieldNames()
         if field not in keys
     }
@@ -225,7 +226,7 @@ _COMBINED: Final = {
         f"THEN new.{column} ELSE old.{column} END"
         for column, sequence in LATEST.items()
     },
-    **_KEPT,
+    **_NOT_FROM_EVENTS,
     "time_quality": _WORST_QUALITY,
 }
 """SQL with which a MERGE combines the old and the new value of a column. For other columns, the new

@@ -85,7 +85,7 @@ class Batch:
     """A batch and the tables that it writes to.
 
     `after_step` is called with the name of each committed step. `source` is the directory or URL of
-    the files, and `pinned` contains the keys of the keys file.
+    the files. `pinned` contains the keys in the keys file (`--keys`), by gateway.
     """
 
     tables: Tables
@@ -128,7 +128,7 @@ class Batch:
         """Run all steps after `stage` that are not committed yet.
 
         Args:
-            is_new: True if this run staged the batch. In this case no later step is committed yet.
+            is_new: True if this run staged the batch, so that no later step is committed yet.
 
         Returns:
             The batch's row of the table `batches`, or None if another run wrote that row.
@@ -151,16 +151,20 @@ class Batch:
         return row
 
     def _load_existing(self, staged: Staged, *, is_new: bool) -> _ExistingRows:
-        """Look up keys and earlier segments, commit new keys, and find the files to refuse."""
+        """Run the steps `keys` and `withdraw`.
+
+        Return the files to refuse because of their keys, the other files, and the earlier results
+        that affect them.
+        """
         self.progress(f"batch {self.number}: keys")
         files = gateway_keys.files_of(staged.files)
         with side_by_side() as submit:
             known_keys = submit(self._known_keys, files, self.pinned)
-            named = submit(gateway_keys.vouched, self._known, files.trusted)
+            named = submit(gateway_keys.confirmed_files, self._known, files.trusted)
             found = submit(self._ledger, staged, files)
         known, ledger = known_keys.result(), found.result()
         keys = new_keys(files.trusted, known.rows, self.pinned)
-        if keys and (is_new or not self._is_begun()):
+        if keys and (is_new or not self._has_later_commits()):
             self._commit_keys(keys, known)
             if not is_new:
                 # Delta skips the commit if an earlier run made it, so load the stored rows.
@@ -200,8 +204,8 @@ class Batch:
             self.progress(f"{name} was taken unsigned, and goes to quarantine")
         return bool(names)
 
-    def _is_begun(self) -> bool:
-        """Return True if a step after `keys` is committed. If so, no more keys may be added."""
+    def _has_later_commits(self) -> bool:
+        """Return True if a step after `keys` is committed, so that no more keys may be added."""
         return any(self.tables.has_written(name, self.number) for name in _WRITTEN_LATER)
 
     def _derive(self, staged: Staged, *, is_new: bool) -> dict[str, Any]:
@@ -210,21 +214,21 @@ class Batch:
         with small_effort(tables.spark):
             refusals, files, ledger, is_withdrawing = self._load_existing(staged, is_new=is_new)
         staged = staged.without(refusals)
-        judged = segment_states.judged(staged.files, refusals)
+        files_now = segment_states.with_refusals(staged.files, refusals)
         found = Events(tables, number, staged, events.overlapping(files.trusted, ledger))
-        before = partial(deliveries.halves_before, tables, number)
+        before = partial(deliveries.earlier_events, tables, number)
         parts = split(files.with_events, {one.gateway for one in found.overlapping}, before)
-        plain = staged.without(gateways=parts.odd)
-        if parts.odd:
+        unique = staged.without(gateways=parts.ambiguous)
+        if parts.ambiguous:
             # Duplicates from such gateways are searched among committed events.
             self._commit_events(found)
-        with records_in(tables, number, plain, parts) as records:
+        with records_in(tables, number, unique, parts) as records:
             readings_new = self._commit_contents(found, records, parts)
             refused = [*records.refused(readings_new), *found.refused()]
             if files.any_malformed_lines:
                 refused.append(quarantine.refused_lines(staged.with_malformed, number))
-            rows = segment_states.rows_of(judged, ledger, number)
-            segments = quarantine.refused_segments(judged, rows, number)
+            rows = segment_states.rows_of(files_now, ledger, number)
+            segments = quarantine.refused_segments(files_now, rows, number)
             with small_effort(tables.spark, is_small=not refused), side_by_side() as submit:
                 submit(self._commit_segments, rows, ledger)
                 submit(self._commit_quarantine, refused, segments)
@@ -248,12 +252,12 @@ class Batch:
         return row
 
     def _commit_contents(self, found: Events, records: Records, parts: Split) -> int:
-        """Commit the readings and, if not committed yet, the events of the batch concurrently.
+        """Commit the readings of the batch, and concurrently its events if not yet committed.
 
         Return the number of new readings.
         """
         with side_by_side() as submit:
-            if not parts.odd:
+            if not parts.ambiguous:
                 submit(self._commit_events, found)
             readings = submit(self._commit_readings, records)
         return readings.result()

@@ -1,7 +1,7 @@
-"""Commits the SenML records in a batch's delivered messages as readings.
+"""Commit of readings: the SenML records in the messages that a batch delivered.
 
-A gateway is called plain if the batch cannot contain any record from the gateway twice. Most
-gateways are plain, and their records are used as they were staged. For the other gateways, the
+If no record of a gateway can occur twice in the batch, the gateway's records are used as they were
+staged. This is true for most gateways. For the other gateways, which are called ambiguous, the
 records are derived again from the committed events, with joins and sorts (cloud_jobs.ingest.split).
 """
 
@@ -29,10 +29,12 @@ class Records:
     tables: Tables
     batch: int
     staged: Staged
-    """The files of plain gateways, in which no reading occurs twice."""
+    """The files of unambiguous gateways, in which no reading occurs twice."""
     paired: pa.RecordBatch
-    """Records of plain gateways from messages whose receipt and release are in different files."""
-    odd: DataFrame | None
+    """Records of unambiguous gateways from messages whose receipt and release are in different
+    files."""
+    ambiguous: DataFrame | None
+    """Records of ambiguous gateways, or None if there are none."""
     found: Found
 
     def commit(self) -> int:
@@ -40,11 +42,11 @@ class Records:
         if not self.found.good:
             return 0
         candidates = readings_of(self.staged, self.paired, self.batch)
-        if self.odd is None and not readings.any_stored(self.tables, self.found, self.batch):
+        if self.ambiguous is None and not readings.any_stored(self.tables, self.found, self.batch):
             self.tables.append("sensor_readings", candidates, batch=self.batch)
             return self.found.good
-        if self.odd is not None:
-            others = readings.first_readings(readings.readings_of(self.odd, self.batch))
+        if self.ambiguous is not None:
+            others = readings.first_readings(readings.readings_of(self.ambiguous, self.batch))
             candidates = candidates.unionByName(others)
         stored = self.tables.read("sensor_readings").where(self.found.near)
         rows = readings.new_readings(candidates, stored.where(F.col("batch") != self.batch))
@@ -55,8 +57,9 @@ class Records:
     def refused(self, readings_new: int) -> list[DataFrame]:
         """Return rows of the table `quarantine` for refused records.
 
-        `readings_new` is the number of new readings. If all valid records are new readings, no
-        record can contradict a stored reading, so the tables are not searched.
+        These are invalid records, and records that contradict a stored reading. The latter are
+        searched only if `readings_new`, the number of new readings, shows that some valid records
+        were not new.
         """
         refused = []
         if self.found.wrong:
@@ -72,7 +75,7 @@ class Records:
         return refused
 
     @property
-    def _plain(self) -> DataFrame:
+    def _unique(self) -> DataFrame:
         found = records_of(self.staged)
         if self.paired.num_rows:
             found = found.unionByName(paired_of(self.tables, self.paired))
@@ -80,22 +83,22 @@ class Records:
 
     @property
     def _all(self) -> DataFrame:
-        return self._plain if self.odd is None else self._plain.unionByName(self.odd)
+        return self._unique if self.ambiguous is None else self._unique.unionByName(self.ambiguous)
 
 
 @contextmanager
 def records_in(tables: Tables, batch: int, staged: Staged, parts: Split) -> Iterator[Records]:
     """Yield the records of a batch, and remove them from Spark's cache after the block.
 
-    `staged` contains only the files of plain gateways. The records of all other gateways are
-    derived from their events, which must be committed already.
+    `staged` contains only the files of unambiguous gateways. The records of ambiguous gateways
+    (`parts.ambiguous`) are derived from their events, which must be committed already.
     """
-    odd = None
-    if parts.odd:
-        events = tables.read("events").where(F.col("gateway").isin(*parts.odd))
-        odd = senml.records_of(deliveries.delivered_in(events, batch)).persist()
+    ambiguous = None
+    if parts.ambiguous:
+        events = tables.read("events").where(F.col("gateway").isin(*parts.ambiguous))
+        ambiguous = senml.records_of(deliveries.delivered_in(events, batch)).persist()
     try:
-        yield Records(tables, batch, staged, parts.paired, odd, found_of(parts, odd))
+        yield Records(tables, batch, staged, parts.paired, ambiguous, found_of(parts, ambiguous))
     finally:
-        if odd is not None:
-            odd.unpersist()
+        if ambiguous is not None:
+            ambiguous.unpersist()

@@ -21,7 +21,7 @@ from cloud_jobs.tables.schemas import DELIVERED
 from cloud_jobs.tables.sql import Values
 
 MESSAGE: Final = ("gateway", "store", "message")
-HALVES: Final = ("held", "released")
+KINDS: Final = ("held", "released")
 _CONTENT: Final = ("topic", "payload", "payload_base64", "client_id")
 
 
@@ -33,29 +33,29 @@ def delivered_in(events: DataFrame, batch: int) -> DataFrame:
     carried = F.col("payload").isNotNull() | F.col("payload_base64").isNotNull()
     columns = DELIVERED.fieldNames()
     published = events.where((F.col("event") == "message_published") & (F.col("batch") == batch))
-    held, released = (events.where(F.col("event") == f"message_{what}") for what in HALVES)
+    held, released = (events.where(F.col("event") == f"message_{what}") for what in KINDS)
     is_now, is_before = F.col("batch") == batch, F.col("batch") < batch
     held_now, released_now = held.where(is_now), released.where(is_now)
     pairs = _pairs(held_now, released_now)
-    halved = _halved(events.where(is_now))
-    if halved is not None:
-        # If this batch has only one half of a message, search the other half in earlier batches.
-        pairs = pairs.unionByName(_pairs(held.where(is_before & halved), released_now))
-        pairs = pairs.unionByName(_pairs(held_now, released.where(is_before & halved)))
+    incomplete = _incomplete(events.where(is_now))
+    if incomplete is not None:
+        # If this batch has only one event of a message, search the other one in earlier batches.
+        pairs = pairs.unionByName(_pairs(held.where(is_before & incomplete), released_now))
+        pairs = pairs.unionByName(_pairs(held_now, released.where(is_before & incomplete)))
     delivered = published.select(*columns).unionByName(pairs.select(*columns)).where(carried)
     once = Window.partitionBy(*MESSAGE).orderBy("sequence", "boot")
     return delivered.withColumn("nth", F.row_number().over(once)).where("nth = 1").drop("nth")
 
 
-def halves_before(
+def earlier_events(
     tables: Tables, batch: int, wanted: Sequence[tuple[Message, bool]]
 ) -> list[Event]:
-    """In the events of earlier batches, find the missing event of each message in `wanted`.
+    """Search earlier batches for the events in `wanted`, and return the events that were found.
 
-    `wanted` contains pairs of a message and a flag. The flag is True if `message_held` is wanted,
-    and False if `message_released` is wanted.
+    Each wanted event is a pair of a message and a flag, which is True for `message_held` and False
+    for `message_released`.
     """
-    rows = [(*message, f"message_{HALVES[0] if is_held else HALVES[1]}")
+    rows = [(*message, f"message_{KINDS[0] if is_held else KINDS[1]}")
             for message, is_held in wanted]  # fmt: skip
     near, values = _near(message for message, _ in wanted)
     names = DELIVERED.fieldNames()
@@ -111,18 +111,18 @@ def _pairs(held: DataFrame, released: DataFrame) -> DataFrame:
     return contents.join(deliveries, list(MESSAGE))
 
 
-def _halved(rows: DataFrame) -> Column | None:
-    """Return a filter for messages that have only one of their two events in `rows`.
+def _incomplete(rows: DataFrame) -> Column | None:
+    """Return a filter that selects messages with only one of their two events in `rows`.
 
-    The two events are `message_held` and `message_released`. Return None if no message lacks one.
-    To keep the filter short, it also selects all messages with higher numbers. Delta can still skip
-    files with older messages, because message numbers increase with time.
+    The two events are `message_held` and `message_released`. If all messages have both, return
+    None. To keep the filter short, it also selects all messages with higher numbers. Delta can
+    still skip files with older messages, because message numbers increase with time.
     """
-    kinds = [f"message_{what}" for what in HALVES]
-    halves = rows.where(F.col("event").isin(*kinds)).groupBy(*MESSAGE)
+    kinds = [f"message_{what}" for what in KINDS]
+    messages = rows.where(F.col("event").isin(*kinds)).groupBy(*MESSAGE)
     least = (
-        halves.agg(F.count_distinct("event").alias("halves"))
-        .where("halves = 1")
+        messages.agg(F.count_distinct("event").alias("events"))
+        .where("events = 1")
         .groupBy("gateway", "store")
         .agg(F.min("message").alias("least"))
         .limit(KEY_RANGES_MAX + 1)

@@ -78,11 +78,10 @@ def check_event(event: dict[str, object]) -> None:
 
 
 def columns_of_event(event: dict[str, object]) -> tuple[dict[str, object], str | None]:
-    """Split an event into the fields that have a column, and the other fields as JSON.
+    """Return an event's fields that have a column, and its other fields as JSON.
 
-    A field whose value has the wrong type for its column is returned with the other fields, because
-    newer kinds of events may contain fields of other types. The second result is None if there are
-    no other fields.
+    The JSON is None if there are no other fields. It also contains fields with the wrong type for
+    their column, because newer kinds of events may have fields of other types.
     """
     columns: dict[str, object] = {}
     extra: dict[str, object] = {}

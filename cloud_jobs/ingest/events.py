@@ -1,4 +1,4 @@
-"""Deduplication of events. If a run is repeated, it selects the same rows.
+"""Deduplication of events, which selects the same rows when a run is repeated.
 
 A verified segment contains each event number between its first and its last. Only segments with
 overlapping ranges of numbers can contain the same event. In all other segments, every line is a new
@@ -34,7 +34,10 @@ def first_of_each(candidates: DataFrame) -> DataFrame:
 
 
 def new_events(candidates: DataFrame, events: DataFrame, ranges: Column) -> DataFrame:
-    """Select the candidate events that are not stored in the table yet, each event once."""
+    """Select the candidate events that are not stored in the table `events` yet, each event once.
+
+    `ranges` is a filter that is true for all stored events that may be the same (`ranges_of`).
+    """
     known = events.where(ranges).select(*KEY)
     return (
         first_of_each(candidates).join(known, list(KEY), "left_anti").select(*EVENTS.fieldNames())
@@ -44,7 +47,8 @@ def new_events(candidates: DataFrame, events: DataFrame, ranges: Column) -> Data
 def conflicting_events(candidates: DataFrame, events: DataFrame, ranges: Column) -> DataFrame:
     """Select the candidate events that contradict a stored event.
 
-    Two events contradict each other if they have the same identity but different contents.
+    Two events contradict each other if they have the same identity but different contents. `ranges`
+    is a filter that is true for all stored events that may be the same (`ranges_of`).
     """
     contents = ["event", "time", "store", *EVENT_FIELDS, "extra"]
     known = events.where(ranges).select(
@@ -57,8 +61,8 @@ def conflicting_events(candidates: DataFrame, events: DataFrame, ranges: Column)
 def ranges_of(files: Iterable[SignedFile]) -> Column:
     """Return a filter that is true for every event in the segments `files`.
 
-    Delta uses the filter to skip data files with other events. The first and the last event number
-    of each segment are reliable, because they were compared with its lines.
+    Delta uses the filter to skip data files with other events. It is based on the first and the
+    last event number of each segment, which were compared with the lines and are thus reliable.
     """
     ranges: dict[str, tuple[int, int]] = {}
     for file in files:

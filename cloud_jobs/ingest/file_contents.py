@@ -1,8 +1,8 @@
-"""Derives SenML records from the events of a segment file, and summarises the file.
+"""SenML records of a segment file, and a summary of the file (its outline), which the driver uses.
 
-The worker that parses the file does both with Arrow columns. The records have the columns of
-RECORDS. They come from messages whose events are all in the file. The summary is called the
-outline, and is used by the driver. This module does not use Spark and has no side effects.
+The worker that parses the file derives both from the file's events, with Arrow columns. The records
+have the columns of RECORDS, and come from messages whose events are all in the file. This module
+does not use Spark and has no side effects.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from cloud_jobs.ingest.outline import BoardRun, Half, Outline, runs_of
+from cloud_jobs.ingest.outline import FrameRange, Outline, SingleEvent, ranges_of
 from cloud_jobs.ingest.senml import records_of_batch
 from cloud_jobs.tables.schemas import DELIVERED
 
@@ -29,9 +29,9 @@ _FRAME: Final = ("senml_device", "senml_boot", "senml_sequence")
 
 
 class Contents(NamedTuple):
-    """The SenML records of one file, and the file's outline, which is a summary for the driver.
+    """The SenML records of one file, and the file's outline (a summary for the driver).
 
-    The outline is None if the file contains a message or a reading twice.
+    If the file contains a message or a reading twice, the outline is None.
     """
 
     records: pa.RecordBatch
@@ -57,9 +57,9 @@ def contents_of(lines: pa.RecordBatch, constants: Mapping[str, Any]) -> Contents
     whole = _messages_of(events)
     if whole is None:
         return Contents(records_of_batch(_no_messages()), None)
-    messages, delivered, halves = whole
+    messages, delivered, single_events = whole
     records = records_of_batch(delivered)
-    outline = outlined(records, messages, halves)
+    outline = outlined(records, messages, single_events)
     return Contents(records, outline)
 
 
@@ -81,11 +81,11 @@ def _no_messages() -> pa.RecordBatch:
 
 def _messages_of(
     events: pa.RecordBatch,
-) -> tuple[list[int], pa.RecordBatch, tuple[Half, ...]] | None:
-    """Find the messages of a file. Return None if a message occurs twice or has no number.
+) -> tuple[list[int], pa.RecordBatch, tuple[SingleEvent, ...]] | None:
+    """Find the messages of a file. A message is complete if the file contains all of its events.
 
-    Otherwise return the numbers of the complete messages, their contents as rows of DELIVERED, and
-    the events `message_held` and `message_released` without a counterpart in the file.
+    Return the numbers of the complete messages, their contents as rows of DELIVERED, and the events
+    of incomplete messages. Return None if a message occurs twice or has no number.
     """
     kind = events.column("event")
     published, held, released = (
@@ -116,9 +116,9 @@ def _messages_of(
     carried = pc.or_(
         pc.is_valid(delivered.column("payload")), pc.is_valid(delivered.column("payload_base64"))
     )
-    halves = (*_halves_of(lone_held, is_held=True), *_halves_of(lone_released, is_held=False))
+    single = (*_singles_of(lone_held, is_held=True), *_singles_of(lone_released, is_held=False))
     whole = numbers[: len(published) + len(paired)].to_pylist()
-    return whole, _where(carried, delivered), halves
+    return whole, _where(carried, delivered), single
 
 
 def _where(mask: pa.BooleanArray, rows: pa.RecordBatch) -> pa.RecordBatch:
@@ -126,23 +126,24 @@ def _where(mask: pa.BooleanArray, rows: pa.RecordBatch) -> pa.RecordBatch:
     return rows if pc.all(mask).as_py() else rows.filter(mask)
 
 
-def _halves_of(rows: pa.RecordBatch, *, is_held: bool) -> list[Half]:
+def _singles_of(rows: pa.RecordBatch, *, is_held: bool) -> list[SingleEvent]:
     names = ("message", "sequence", "time", *(CONTENT if is_held else ()))
     columns = [rows.column(name) for name in names]
     columns[2] = columns[2].cast(pa.int64())
     nothing = (None,) * (0 if is_held else len(CONTENT))
     values = zip(*(column.to_pylist() for column in columns), strict=True)
-    return [Half(is_held, *row, *nothing) for row in values]
+    return [SingleEvent(is_held, *row, *nothing) for row in values]
 
 
 def outlined(
-    records: pa.RecordBatch, messages: list[int], halves: tuple[Half, ...] = ()
+    records: pa.RecordBatch, messages: list[int], single_events: tuple[SingleEvent, ...] = ()
 ) -> Outline | None:
-    """Return the outline (summary) of SenML records.
+    """Return the outline (summary) of SenML records, or None if a reading of a board occurs twice.
 
-    `messages` are the numbers of the complete messages. Each of them may occur only once in
-    `records`. `halves` are the events of incomplete messages. Return None if a reading of a board
-    occurs twice.
+    Args:
+        records: SenML records. No message may occur in them twice.
+        messages: numbers of the complete messages.
+        single_events: events of incomplete messages, to be stored in the outline.
     """
     good = records.filter(pc.is_null(records.column("wrong"))).select([*_FRAME, "name", "position"])
     is_numbered = reduce(pc.and_, (pc.is_valid(good.column(name)) for name in _FRAME))
@@ -154,13 +155,13 @@ def outlined(
         good=len(good),
         wrong=len(records) - len(good),
         by_message=len(good) - len(numbered),
-        messages=tuple(runs_of(messages)),
+        messages=tuple(ranges_of(messages)),
         boards=tuple(boards),
-        halves=halves,
+        single_events=single_events,
     )
 
 
-def _boards_of(numbered: pa.Table) -> tuple[list[BoardRun], int]:
+def _boards_of(numbered: pa.Table) -> tuple[list[FrameRange], int]:
     """Return the ranges of consecutive frame numbers of each board, and the count of all frames.
 
     A frame that occurs several times is counted once.
@@ -176,15 +177,15 @@ def _boards_of(numbered: pa.Table) -> tuple[list[BoardRun], int]:
         device, boot, first, last, distinct = row
         numbers = [(first, last)]
         if last - first + 1 > distinct:
-            numbers = runs_of(frames[at].as_py())
-        runs += [BoardRun(device, boot, *run) for run in numbers]
+            numbers = ranges_of(frames[at].as_py())
+        runs += [FrameRange(device, boot, *run) for run in numbers]
     return runs, pc.sum(count).as_py() or 0
 
 
 def _grouped(rows: pa.Table, keys: list[str], *wanted: tuple[str, str]) -> pa.Table:
     """Group rows by the columns `keys`, and return one row per group.
 
-    `wanted` contains pairs of a column and an aggregate function. The groups are in the order in
-    which they first occur.
+    Further arguments are pairs of a column and an aggregate function to apply to it. The groups are
+    in the order in which they first occur.
     """
     return pa.TableGroupBy(rows, keys, use_threads=False).aggregate([*wanted])

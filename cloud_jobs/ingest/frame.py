@@ -17,7 +17,7 @@ _ZSTD_MAGIC: Final = b"\x28\xb5\x2f\xfd"
 class UntrustedSegmentError(ValueError):
     """Error that causes a whole segment to be refused.
 
-    `reason` is the category of the error. The message ends with the fix.
+    `reason` is the category of the error. The message explains how to fix it.
     """
 
     def __init__(self, reason: str, detail: str) -> None:

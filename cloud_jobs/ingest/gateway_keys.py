@@ -53,10 +53,7 @@ class StagedFiles:
 
     @property
     def with_events(self) -> list[Origin]:
-        """Origins of the trusted files with at least one valid line.
-
-        An origin contains a file's gateway, store and broker start, and a summary of its contents.
-        """
+        """Origins of the trusted files that contain at least one valid line."""
         return [self.origins[file.path] for file in self.trusted if file.path in self.origins]
 
     @property
@@ -101,7 +98,7 @@ def _origin_of(row: Mapping[str, Any]) -> Origin:
 def known_keys(
     known: Queryable, files: Sequence[SignedFile], pinned: Mapping[str, Pinned], batch: int
 ) -> KnownKeys:
-    """Return the keys of all gateways that are named in `files` or in the keys file.
+    """Return the stored keys of all gateways that occur in `files` or in the keys file (`pinned`).
 
     Both the gateway in a file's header and the names of the file's folders are looked up, because
     the two can differ.
@@ -126,12 +123,12 @@ def _key_of(row: Mapping[str, Any]) -> GatewayKey:
     return GatewayKey(**values | {"is_withdrawn": bool(row["is_withdrawn"])})
 
 
-def vouched(known: Queryable, files: Sequence[SignedFile]) -> list[Named]:
-    """Return the gateway and hash of each unsigned file whose next segment is already ingested.
+def confirmed_files(known: Queryable, files: Sequence[SignedFile]) -> list[Named]:
+    """Return the gateway and hash of each unsigned file that an ingested segment confirms.
 
-    Each segment contains the hash of the segment before it. The next segment therefore proves that
-    the file is genuine. If the next segment is also unsigned, it was checked when the gateway's
-    first key arrived.
+    Each segment contains the hash of the segment before it. If the next segment is ingested, it
+    therefore proves that the file is genuine. An ingested segment is trusted even if it is unsigned
+    itself, because it was checked when the gateway's first key arrived.
     """
     unsigned = [file for file in files if file.public_key is None]
     hashes: list[str] = sorted({file.sha256 for file in unsigned})
@@ -155,9 +152,9 @@ def rows_of(keys: Sequence[GatewayKey], batch: int) -> list[dict[str, Any]]:
 def commit(
     tables: Tables, keys: Sequence[GatewayKey], known: KnownKeys, batch: int
 ) -> list[dict[str, Any]] | None:
-    """Write keys to the table `gateway_keys`. Existing rows of the same keys are replaced.
+    """Write keys to the table `gateway_keys`, and replace existing rows of the same keys.
 
-    Return the written rows, or None if some of them replaced existing rows.
+    Return the written rows if all of them are new. Return None if some replaced existing rows.
     """
     there = {(row.gateway, row.public_key) for row in known.rows}
     rows = rows_of(keys, batch)

@@ -114,16 +114,17 @@ class KnownRows:
         return {name: rows.result() for name, rows in found.items()}
 
 
-def open_files(
+def files_to_examine(
     known: Iterable[Mapping[str, Any]], paths: Iterable[str], settled: Iterable[str]
 ) -> list[dict[str, Any]]:
-    """Return the files that must be examined.
+    """Return the landed files that must be examined.
 
-    Each result has the file's `path` and the other columns of the file's row in `known`. For a new
-    file these columns are None.
+    Each result has the file's `path`, and the columns of the file's row in `known` if there is one.
+    For a new file these columns are None.
 
     Args:
-        known: rows with `name`, `state`, `reason`, `gateway`, `public_key` and `refused_path`.
+        known: rows of the table `segments`, with the columns `name`, `state`, `reason`, `gateway`,
+            `public_key` and `refused_path`.
         paths: paths of the landed files.
         settled: final states. A file with such a state is not examined again.
     """

@@ -20,7 +20,7 @@ from pyspark.sql import functions as F
 
 from cloud_jobs.errors import IngestError
 from cloud_jobs.ingest.keys_file import NO_KEYS, Pinned
-from cloud_jobs.ingest.known_rows import KnownRows, open_files
+from cloud_jobs.ingest.known_rows import KnownRows, files_to_examine
 from cloud_jobs.ingest.landed_file import Landed, name_of
 from cloud_jobs.ingest.refused_files import binary_files, still_refused
 from cloud_jobs.limits import LISTED_MAX, SEGMENT_FILE_BYTES_MAX
@@ -61,7 +61,7 @@ def list_landed(
     # Uploaders first write under another name. Such a file is not a segment yet, and not lost.
     segments = [path for path in paths if path.endswith(".zst")]
     if known is not None and known.load() is not None:
-        found = open_files(known.query(KNOWN_FILES), segments, SETTLED)
+        found = files_to_examine(known.query(KNOWN_FILES), segments, SETTLED)
     else:
         found = _not_settled(tables, segments) if segments else []
     refused_paths = still_refused(

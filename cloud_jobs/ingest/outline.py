@@ -12,14 +12,17 @@ import json
 from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
-from cloud_jobs.limits import OUTLINE_CHARACTERS_MAX, OUTLINE_RUNS_MAX
+from cloud_jobs.limits import OUTLINE_CHARACTERS_MAX, OUTLINE_RANGES_MAX
 
-Run = tuple[int, int]
+NumberRange = tuple[int, int]
 """The first and the last of consecutive numbers."""
 
 
-class Half(NamedTuple):
-    """An event `message_held` or `message_released` whose counterpart is not in the same file."""
+class SingleEvent(NamedTuple):
+    """An event `message_held` or `message_released` whose counterpart is not in the same file.
+
+    The contents are None for `message_released`.
+    """
 
     is_held: bool
     message: int
@@ -31,7 +34,7 @@ class Half(NamedTuple):
     client_id: str | None
 
 
-class BoardRun(NamedTuple):
+class FrameRange(NamedTuple):
     """Consecutive frame numbers that a board used after one of its starts."""
 
     device: str
@@ -49,18 +52,18 @@ class Outline(NamedTuple):
     """Number of rows that represent a refused payload."""
     by_message: int = 0
     """Number of readings in `good` without a frame number of a board."""
-    messages: tuple[Run, ...] = ()
+    messages: tuple[NumberRange, ...] = ()
     """Numbers of the messages whose delivery is complete in the file."""
-    boards: tuple[BoardRun, ...] = ()
-    halves: tuple[Half, ...] = ()
+    boards: tuple[FrameRange, ...] = ()
+    single_events: tuple[SingleEvent, ...] = ()
 
 
 EMPTY: Final = Outline()
 
 
-def runs_of(numbers: Iterable[int]) -> list[Run]:
+def ranges_of(numbers: Iterable[int]) -> list[NumberRange]:
     """Return distinct numbers as ranges of consecutive numbers, in ascending order."""
-    found: list[Run] = []
+    found: list[NumberRange] = []
     ordered = sorted(numbers)
     if ordered and ordered[-1] - ordered[0] == len(ordered) - 1:
         return [(ordered[0], ordered[-1])]
@@ -74,7 +77,7 @@ def runs_of(numbers: Iterable[int]) -> list[Run]:
 
 def text_of(outline: Outline) -> str | None:
     """Return an outline as JSON, or None if it is too large for the driver's memory."""
-    if len(outline.messages) + len(outline.boards) > OUTLINE_RUNS_MAX:
+    if len(outline.messages) + len(outline.boards) > OUTLINE_RANGES_MAX:
         return None
     text = json.dumps(outline, separators=(",", ":"))
     return text if len(text) <= OUTLINE_CHARACTERS_MAX else None
@@ -85,12 +88,12 @@ def outline_in(text: str | None) -> Outline | None:
     if text is None:
         return None
     value: list[Any] = json.loads(text)
-    good, wrong, by_message, messages, boards, halves = value
+    good, wrong, by_message, messages, boards, single_events = value
     return Outline(
         good,
         wrong,
         by_message,
         tuple((least, greatest) for least, greatest in messages),
-        tuple(BoardRun(*one) for one in boards),
-        tuple(Half(*one) for one in halves),
+        tuple(FrameRange(*one) for one in boards),
+        tuple(SingleEvent(*one) for one in single_events),
     )

@@ -14,9 +14,10 @@ from cloud_jobs.tables.schemas import QUARANTINE
 
 
 def _rows(found: DataFrame, batch: int, kind: str, **columns: Column | str | None) -> DataFrame:
-    """Build rows of the table `quarantine` from columns passed by name.
+    """Convert rows to rows of the table `quarantine`.
 
-    Columns that are not passed are null.
+    Each further argument is named after a column of the table. Its value is an expression, or the
+    name of a column of `found`. All other columns are null.
     """
 
     def column(name: str) -> Column:

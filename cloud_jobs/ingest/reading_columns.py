@@ -69,10 +69,10 @@ def _quantity(topic: str | None) -> str | None:
 
 
 def _board_starts(records: pa.RecordBatch) -> pa.Int64Array:
-    """For each record, return how many times its board had already used the same start number.
+    """For each record, return how often its board had used its start number before.
 
-    A board counts its starts. If the board is flashed or replaced, it uses the same numbers again.
-    The value is null if it uses the number for the first time (docs/formats/readings.md).
+    A board numbers its starts. After it is flashed or replaced, it uses earlier numbers again. For
+    the first use of a number, the result is null (docs/formats/readings.md).
     """
     again = pc.shift_right(records.column("senml_boot"), _BOOT_BITS)
     is_board = pc.starts_with(records.column("senml_device"), _BOARDS)

@@ -41,27 +41,28 @@ class Found:
     """SQL condition that is true for every stored reading that a record may repeat. It lets Delta
     skip files with other numbers."""
     boards: Sequence[Board] = ()
-    """Boards of plain gateways, with the range of their numbers in the batch."""
+    """Boards of unambiguous gateways, with the range of their numbers in the batch."""
     by_message: int = 0
     """Number of records in `good` without a board's number."""
 
 
-def found_of(plain: Split, odd: DataFrame | None) -> Found:
-    """Summarise the SenML records of a batch.
+def found_of(split: Split, ambiguous: DataFrame | None) -> Found:
+    """Return the counts and key ranges of the SenML records of a batch.
 
-    The gateways in `plain` cannot have duplicates. Their counts come from the outlines (summaries)
-    of their files. `odd` contains the records of the other gateways, which Spark counts.
+    Args:
+        split: result of the split, with outlines (summaries) of gateways without duplicates.
+        ambiguous: records of gateways that may have duplicates. Spark counts them.
     """
-    rows = [*_ranges_of(plain), *(_counted(odd) if odd is not None else ())]
+    rows = [*_ranges_of(split), *(_counted(ambiguous) if ambiguous is not None else ())]
     good, wrong = sum(row["good"] for row in rows), sum(row["wrong"] for row in rows)
     near = _near([row for row in rows if row["good"]])
     by_message = sum(row["by_message"] for row in rows)
-    return Found(good, wrong, near, _boards_of(plain), by_message)
+    return Found(good, wrong, near, _boards_of(split), by_message)
 
 
-def _boards_of(plain: Split) -> list[Board]:
+def _boards_of(split: Split) -> list[Board]:
     ends: dict[tuple[str, str, int], tuple[int, int]] = {}
-    for gateway, outline in plain.numbers:
+    for gateway, outline in split.outlines:
         for run in outline.boards:
             key = (gateway, run.device, run.boot)
             least, greatest = ends.get(key, (run.least, run.greatest))
@@ -72,9 +73,9 @@ def _boards_of(plain: Split) -> list[Board]:
 def any_stored(tables: Tables, found: Found, batch: int) -> bool:
     """Return True if an earlier batch may have stored a reading of this batch.
 
-    All gateways of the batch must be plain, which means that the batch cannot contain any of their
-    records twice. If possible, each board is compared only with its own stored frame numbers,
-    because the boards of one gateway use similar numbers.
+    The batch itself must not contain a reading twice. Unless there are too many boards, each board
+    is compared only with its own stored frame numbers, because the boards of a gateway use similar
+    numbers.
     """
     if found.by_message or len(found.boards) > BOARDS_COMPARED_MAX:
         rows = tables.query(
@@ -97,14 +98,14 @@ def any_stored(tables: Tables, found: Found, batch: int) -> bool:
     return bool(rows)
 
 
-def _ranges_of(plain: Split) -> Iterator[Numbers]:
-    """Yield the number of records, and the ranges of frame and message numbers, for each gateway.
+def _ranges_of(split: Split) -> Iterator[Numbers]:
+    """Yield the number of records and the ranges of frame and message numbers, by gateway.
 
-    The values come from the outlines (summaries) of the staged files of plain gateways. For other
-    gateways, `_counted` returns the same values by querying their records.
+    The values come from the outlines (summaries) of unambiguous gateways. `_counted` returns the
+    same values for ambiguous gateways, by querying their records.
     """
     outlines: dict[str, list[Outline]] = {}
-    for gateway, outline in plain.numbers:
+    for gateway, outline in split.outlines:
         outlines.setdefault(gateway, []).append(outline)
     for gateway, found in outlines.items():
         boards = [run for one in found for run in one.boards]

@@ -100,6 +100,6 @@ def _ingested(batch: Batch, paths: list[str]) -> tuple[dict[str, Any] | None, in
 
 
 def _sums_of(rows: list[dict[str, Any] | None]) -> dict[str, int] | None:
-    """Return the totals of a run's batches. Return None if another run finished one of them."""
+    """Return the totals of a run's batches, or None if another run finished one of them."""
     own = [row for row in rows if row is not None]
     return sums_of(own) if len(own) == len(rows) else None

@@ -49,10 +49,10 @@ _SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
 def verify_in_columns(
     name: str, content: bytes | None, file_bytes: int
 ) -> tuple[Verdict, pa.RecordBatch | None]:
-    """Verify a file as `verify` does, and also return its valid lines as columns (LINES).
+    """Verify a segment file. Return the verdict, and the valid lines as columns (LINES).
 
-    The lines in the verdict are only the malformed ones. The columns are None if the segment is not
-    trusted.
+    The verdict is that of `segment_file.verify`, but contains only the malformed lines. If the
+    segment is not trusted, the columns are None.
     """
     found: list[pa.RecordBatch] = []
 
@@ -120,10 +120,10 @@ def _parsed(events: bytes) -> pa.Table:
 
 
 def _part_of(lines: pa.Buffer, known: list[str]) -> tuple[pa.Table, list[str]]:
-    """Parse some lines of a segment, and expect only the fields in `known`.
+    """Parse some lines of a segment. Return the table, and the names of all fields found so far.
 
-    If `known` is empty, or the lines contain other fields, all fields of the format are expected.
-    Return the table, and the names of all fields found so far.
+    `known` are the fields found in earlier lines. Parsing only these fields is faster. If the lines
+    contain other fields, or `known` is empty, the lines are parsed with all fields of the format.
     """
     if known:
         with suppress(pa.ArrowException):

@@ -69,9 +69,9 @@ class Line:
     `number` is the line number in the file; the header is line 1. `sequence` is the expected event
     number, even for a malformed line. `body` is JSON with the fields that have a column.
 
-    If there are too many malformed lines, the last `Line` is a summary of the omitted ones, with
-    the `reason` MORE. `body` is then their count, `number` is the first line number, and `sequence`
-    is the last event number.
+    If there are too many malformed lines, the last `Line` represents all omitted ones. Its `reason`
+    is MORE, its `body` is their count, its `number` is the line number of the first of them, and
+    its `sequence` is the event number of the last.
     """
 
     number: int
@@ -111,10 +111,10 @@ sequence."""
 def verify(
     name: str, content: bytes | None, file_bytes: int, judge: Judge | None = None
 ) -> Verdict:
-    """Verify one file, and return the verdict. `content` is None if the file was too large to read.
+    """Verify one segment file, and return the verdict.
 
-    The function `judge` checks the event lines, after all other checks have succeeded. By default
-    it is `judge_lines`.
+    `content` is None if the file was too large to read. The function `judge` checks the event lines
+    after all other checks have succeeded. The default is `judge_lines`.
     """
     verdict = Verdict(name=name, file_bytes=file_bytes, claimed=name_of(name))
     try:

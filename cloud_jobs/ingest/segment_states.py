@@ -77,17 +77,14 @@ def ledger_of(
     return Ledger(
         overlapped=frozenset(row["path"] for row in ingested if row["path"] is not None),
         states={row["name"]: row["state"] for row in earlier if row["name"] in mine},
-        owners=_least([row for row in ingested if row["file_sha256"] in own_hashes]),
+        owners=_first_names([row for row in ingested if row["file_sha256"] in own_hashes]),
     )
 
 
-def judged(
+def with_refusals(
     files: Sequence[Mapping[str, Any]], refusals: Sequence[Refusal]
 ) -> list[Mapping[str, Any]]:
-    """Return the staged files, and set the reason and detail of each file in `refusals`.
-
-    `refusals` contains files that were refused after staging.
-    """
+    """Return the staged files, with the reason and detail of the refusals after staging."""
     found = {one.path: {"reason": one.reason, "detail": one.detail} for one in refusals}
     return [{**file, **found.get(file["path"], {})} for file in files]
 
@@ -105,7 +102,9 @@ def rows_of(files: Sequence[Mapping[str, Any]], ledger: Ledger, batch: int) -> l
         if before is None or (before["reason"] is not None and row["reason"] is None):
             best[row["name"]] = row
     trusted = [row for row in best.values() if row["reason"] is None]
-    owners = _least([*({"file_sha256": k, "name": v} for k, v in ledger.owners.items()), *trusted])
+    owners = _first_names(
+        [*({"file_sha256": k, "name": v} for k, v in ledger.owners.items()), *trusted]
+    )
     now = datetime.now(UTC)
     return [
         _row(row, owners.get(row["file_sha256"]), batch, now)
@@ -114,20 +113,20 @@ def rows_of(files: Sequence[Mapping[str, Any]], ledger: Ledger, batch: int) -> l
     ]
 
 
-def _least(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
-    """Map each SHA-256 to the name of its file, or to the alphabetically first of several names."""
+def _first_names(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the alphabetically first file name for each SHA-256."""
     found: dict[str, str] = {}
     for row in rows:
         found[row["file_sha256"]] = min(found.get(row["file_sha256"], row["name"]), row["name"])
     return found
 
 
-def _row(judged: Mapping[str, Any], owner: str | None, batch: int, now: datetime) -> Row:
-    row = {name: judged.get(name) for name in SEGMENTS.fieldNames()}
+def _row(file: Mapping[str, Any], owner: str | None, batch: int, now: datetime) -> Row:
+    row = {name: file.get(name) for name in SEGMENTS.fieldNames()}
     row |= {"state": "ingested", "batch": batch, "verified_at": now}
-    if judged["reason"] is not None and owner is not None:
+    if file["reason"] is not None and owner is not None:
         row |= {"state": "duplicate", "reason": "duplicate", "detail": f"the bytes of {owner}"}
-    elif judged["reason"] is not None:
+    elif file["reason"] is not None:
         row["state"] = "quarantined"
     return row
 

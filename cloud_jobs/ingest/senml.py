@@ -21,7 +21,7 @@ from cloud_jobs.ingest.senml_pack import ELSEWHERE, Record, RefusedPackError, re
 from cloud_jobs.tables.schemas import DELIVERED, RECORDS
 
 _ARROW: Final = to_arrow_schema(RECORDS, timezone="UTC")
-_MADE: Final = pa.schema(
+_PARSED: Final = pa.schema(
     [("source", pa.int64()), *(one for one in _ARROW if one.name not in DELIVERED.fieldNames())]
 )
 """Columns of parsed records. `source` is the row number of the message."""
@@ -61,7 +61,7 @@ def records_of_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
     every = counted(batch.num_rows)
     if batch.num_rows < _MANY:
         return _with_messages(_one_by_one(payloads, topics, received, every), batch)
-    read = [_made(rows) for rows in records_in_columns(payloads, topics, received)]
+    read = [_with_error_columns(rows) for rows in records_in_columns(payloads, topics, received)]
     sources = pa.chunked_array([rows.column("source") for rows in read], pa.int64())
     unread = every.filter(pc.invert(pc.is_in(every, value_set=sources)))
     made = pa.concat_batches([*read, _one_by_one(payloads, topics, received, unread)])
@@ -70,20 +70,20 @@ def records_of_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
     return _with_messages(made, batch)
 
 
-def _made(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Add the columns for errors to records that were parsed without an error.
+def _with_error_columns(rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Add the columns for errors, which are empty, to records that were parsed without an error.
 
-    The result has the schema `_MADE`.
+    The result has the schema `_PARSED`.
     """
     wrong = pa.nulls(rows.num_rows, pa.string())
     is_elsewhere = pa.repeat(pa.scalar(False), rows.num_rows)
-    return pa.record_batch([*rows.columns, wrong, is_elsewhere], _MADE)
+    return pa.record_batch([*rows.columns, wrong, is_elsewhere], _PARSED)
 
 
 def _one_by_one(
     payloads: pa.StringArray, topics: pa.StringArray, received: pa.Int64Array, chosen: pa.Int64Array
 ) -> pa.RecordBatch:
-    """Parse the chosen messages one by one. Return their records and errors (schema `_MADE`)."""
+    """Parse the chosen messages one by one. Return their records and errors (schema `_PARSED`)."""
     rows: list[tuple[object, ...]] = []
     messages = (column.take(chosen).to_pylist() for column in (payloads, topics, received))
     for index, payload, topic, time in zip(chosen.to_pylist(), *messages, strict=True):
@@ -94,9 +94,9 @@ def _one_by_one(
             rows += ((index, *record, None, False) for record in found)
         except RefusedPackError as refusal:
             rows.append((index, *_NOTHING, str(refusal), str(refusal) == ELSEWHERE))
-    columns = list(zip(*rows, strict=True)) or [()] * len(_MADE)
-    made = [pa.array(column, field.type) for column, field in zip(columns, _MADE, strict=True)]
-    return pa.record_batch(made, _MADE)
+    columns = list(zip(*rows, strict=True)) or [()] * len(_PARSED)
+    made = [pa.array(column, field.type) for column, field in zip(columns, _PARSED, strict=True)]
+    return pa.record_batch(made, _PARSED)
 
 
 def _with_messages(made: pa.RecordBatch, batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -60,7 +60,7 @@ def resolved(
 
     Args:
         sources: the index of the message that each pack comes from.
-        packs: lists of records, which may lack fields.
+        packs: one list of records for each pack. Fields that no record has may be missing.
         topics: topics of the messages.
         received: times of delivery, in microseconds since 1970, less than 2**53.
     """
@@ -73,20 +73,20 @@ def resolved(
     }
     position = _positions(packs, of)
     base = _bases(fields, position)
-    is_small = _are_small(fields, base, pc.list_value_length(packs).take(of), topics, of)
+    is_short = _are_short(fields, base, pc.list_value_length(packs).take(of), topics, of)
     found = {
         "source": sources.take(of),
         "position": position,
         "senml_device": fields["device"],
         "senml_boot": fields["boot"],
         "senml_sequence": fields["sequence"],
-        **_texts(fields, base, is_small),
+        **_texts(fields, base, is_short),
         **_numbers(fields, base, received.take(of)),
         "senml_vs": fields["vs"],
         "senml_vb": fields["vb"],
         "senml_vd": fields["vd"],
     }
-    is_good = pc.and_(is_small, _are_right(found))
+    is_good = pc.and_(is_short, _are_valid(found))
     is_good = pc.and_(is_good, pc.invert(_are_elsewhere(found, topics, of)))
     batch = pa.record_batch([found[name] for name in RESOLVED.names], RESOLVED)
     if pc.all(is_good).as_py() in (True, None):
@@ -124,31 +124,31 @@ def _bases(fields: Columns, position: pa.Int64Array) -> Columns:
     return found
 
 
-def _are_small(
+def _are_short(
     fields: Columns, base: Columns, records: pa.Int32Array, topics: pa.StringArray, of: pa.Array
 ) -> pa.BooleanArray:
-    """Return True for each record that is short enough for its base fields to be applied.
+    """For each record, return True if it is short enough for its base fields to be applied.
 
-    A record is short enough if its length, multiplied by the number of records in its pack, is at
-    most PACK_CHARACTERS_MAX. If the short records have more than CHARACTERS_TOGETHER_MAX characters
-    in total, return False for all records. This limits the memory for the joined strings.
+    The limit protects the memory, because a base name is repeated for each record. The length of a
+    record times the number of records in its pack must be at most PACK_CHARACTERS_MAX. If all short
+    records together are longer than CHARACTERS_TOGETHER_MAX, return False for all of them.
     """
     length = {name: pc.utf8_length(fields[name]) for name in ("bn", "n", "bu", "u")}
     unit = pc.coalesce(length["u"], length["bu"].take(base["bu"]))
     every = (length["bn"].take(base["bn"]), length["n"], unit, pc.utf8_length(topics).take(of))
     characters = reduce(pc.add, (pc.fill_null(one, 0).cast(pa.int64()) for one in every))
-    is_small = pc.less_equal(pc.multiply(characters, records), PACK_CHARACTERS_MAX)
-    if (pc.sum(characters.filter(is_small)).as_py() or 0) > CHARACTERS_TOGETHER_MAX:
-        return pc.and_(is_small, False)
-    return is_small
+    is_short = pc.less_equal(pc.multiply(characters, records), PACK_CHARACTERS_MAX)
+    if (pc.sum(characters.filter(is_short)).as_py() or 0) > CHARACTERS_TOGETHER_MAX:
+        return pc.and_(is_short, False)
+    return is_short
 
 
-def _texts(fields: Columns, base: Columns, is_small: pa.BooleanArray) -> Columns:
+def _texts(fields: Columns, base: Columns, is_short: pa.BooleanArray) -> Columns:
     """Return the names and units of records, with the base name and the base unit applied.
 
-    They are applied only where `is_small` is True.
+    They are applied only where `is_short` is True.
     """
-    at = {name: pc.if_else(is_small, base[name], None) for name in ("bn", "bu")}
+    at = {name: pc.if_else(is_short, base[name], None) for name in ("bn", "bu")}
     own = pc.fill_null(fields["n"], "")
     if fields["bn"].null_count < len(own):
         before = pc.fill_null(fields["bn"].take(at["bn"]), "")
@@ -172,8 +172,8 @@ def _numbers(fields: Columns, base: Columns, received: pa.Int64Array) -> Columns
     }
 
 
-def _are_right(found: Columns) -> pa.BooleanArray:
-    """Return True for each record that is valid.
+def _are_valid(found: Columns) -> pa.BooleanArray:
+    """For each record, return True if it is valid.
 
     A valid record has a name, one value or a sum, and numbers that are in range.
     """

@@ -1,8 +1,8 @@
-"""Split of a batch's gateways into plain and odd ones.
+"""Split of a batch's gateways into unambiguous and ambiguous ones.
 
-A gateway is plain if the outlines (summaries) of its files show that no record can occur twice in
-the batch. The staged records of plain gateways are used unchanged. All other gateways are odd:
-their events are read again from the table, joined and sorted. An odd gateway does not affect other
+A gateway is unambiguous if the outlines (summaries) of its files show that none of its records can
+occur twice in the batch. Its staged records are used unchanged. For the ambiguous gateways, the
+events are read again from the table, joined and sorted. An ambiguous gateway does not affect other
 gateways, because the gateway is part of each table's key. The split depends only on the staging
 commit and on earlier batches, so it is the same after a crash.
 """
@@ -20,9 +20,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from cloud_jobs.ingest.file_contents import ARROW_DELIVERED, CONTENT, outlined
-from cloud_jobs.ingest.outline import Half, Outline, Run
+from cloud_jobs.ingest.outline import NumberRange, Outline, SingleEvent
 from cloud_jobs.ingest.senml import records_of_batch
-from cloud_jobs.limits import HALVES_PER_BATCH_MAX
+from cloud_jobs.limits import SINGLE_EVENTS_PER_BATCH_MAX
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 Message = tuple[str, str, int]
@@ -30,10 +30,7 @@ Message = tuple[str, str, int]
 
 
 class Origin(NamedTuple):
-    """Origin of a trusted file: its gateway, store, broker start, clock and day.
-
-    It also contains a summary of the file's contents (`outline`).
-    """
+    """Origin of a trusted file (gateway, store, boot, clock, day) and a summary of its contents."""
 
     gateway: str
     store: str
@@ -48,110 +45,120 @@ class Event(NamedTuple):
 
     is_held: bool
     values: Mapping[str, Any]
-    """Values by the column names of DELIVERED. A released half has no contents."""
+    """Values by the column names of DELIVERED. The event `message_released` has no contents."""
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """Result of the split: the odd gateways, and data about the plain gateways."""
+    """Result of the split: names of the ambiguous gateways, and data of the unambiguous ones."""
 
-    odd: frozenset[str]
-    numbers: Sequence[tuple[str, Outline]]
-    """Outlines of plain gateways."""
+    ambiguous: frozenset[str]
+    outlines: Sequence[tuple[str, Outline]]
+    """Outlines of unambiguous gateways."""
     paired: pa.RecordBatch
-    """Records (RECORDS) of plain gateways from messages whose halves are in different files."""
+    """Records (RECORDS) of unambiguous gateways from messages whose two events are in different
+    files."""
 
     @property
     def good(self) -> int:
-        return sum(outline.good for _, outline in self.numbers)
+        return sum(outline.good for _, outline in self.outlines)
 
     @property
     def wrong(self) -> int:
-        return sum(outline.wrong for _, outline in self.numbers)
+        return sum(outline.wrong for _, outline in self.outlines)
 
 
 Before = Callable[[Sequence[tuple[Message, bool]]], Iterable[Event]]
-"""Function that returns the halves of messages from earlier batches. The flag is True if the wanted
-half is `message_held`, and False for `message_released`."""
+"""Function that returns the missing events of messages from earlier batches. The flag is True if
+the wanted event is `message_held`, and False for `message_released`."""
 
 
-def split(origins: Sequence[Origin], overlapping: Iterable[str], halves_before: Before) -> Split:
-    """Split a batch's gateways into plain and odd ones.
-
-    A gateway is odd if one of its records may occur twice.
+def split(origins: Sequence[Origin], overlapping: Iterable[str], earlier_events: Before) -> Split:
+    """Split a batch's gateways into unambiguous ones, and ambiguous ones with possible duplicates.
 
     Args:
         origins: the trusted files of the batch that contain events.
         overlapping: gateways with an event that may be stored already, or be in the batch twice.
-        halves_before: function that finds the second event of a message in earlier batches.
+        earlier_events: function that searches earlier batches for the missing events of messages
+            with only one of the events `message_held` and `message_released` in this batch.
     """
-    odd = {*overlapping} | {one.gateway for one in origins if one.outline is None}
-    odd |= _repeating(origins)
-    plain = [one for one in origins if one.gateway not in odd]
-    if sum(len(one.outline.halves) for one in plain if one.outline) > HALVES_PER_BATCH_MAX:
-        odd |= {one.gateway for one in plain if one.outline and one.outline.halves}
-        plain = [one for one in origins if one.gateway not in odd]
-    pairs, unsure = _pairs(plain, halves_before)
-    odd |= unsure
-    paired = _records_of(row for row in pairs if row["gateway"] not in odd)
+    ambiguous = {*overlapping} | {one.gateway for one in origins if one.outline is None}
+    ambiguous |= _repeating(origins)
+    unique = [one for one in origins if one.gateway not in ambiguous]
+    count = sum(len(one.outline.single_events) for one in unique if one.outline)
+    if count > SINGLE_EVENTS_PER_BATCH_MAX:
+        ambiguous |= {one.gateway for one in unique if one.outline and one.outline.single_events}
+        unique = [one for one in origins if one.gateway not in ambiguous]
+    pairs, unsure = _pairs(unique, earlier_events)
+    ambiguous |= unsure
+    paired = _records_of(row for row in pairs if row["gateway"] not in ambiguous)
     of_pairs = _outlines_of(paired)
-    odd |= {gateway for gateway, outline in of_pairs if outline is None}
+    ambiguous |= {gateway for gateway, outline in of_pairs if outline is None}
     of_files = [(one.gateway, one.outline) for one in origins if one.outline]
-    odd |= _boards_repeating([*of_files, *of_pairs])
+    ambiguous |= _boards_repeating([*of_files, *of_pairs])
     known = [
-        (gateway, one) for gateway, one in [*of_files, *of_pairs] if one and gateway not in odd
+        (gateway, one)
+        for gateway, one in [*of_files, *of_pairs]
+        if one and gateway not in ambiguous
     ]
-    if odd and paired.num_rows:
-        others = pc.is_in(paired.column("gateway"), value_set=pa.array(sorted(odd)))
+    if ambiguous and paired.num_rows:
+        others = pc.is_in(paired.column("gateway"), value_set=pa.array(sorted(ambiguous)))
         paired = paired.filter(pc.invert(others))
-    return Split(frozenset(odd), known, paired)
+    return Split(frozenset(ambiguous), known, paired)
 
 
 def _repeating(origins: Iterable[Origin]) -> set[str]:
     """Return the gateways for which the same message may be delivered twice in the batch."""
-    runs: defaultdict[tuple[str, str], list[Run]] = defaultdict(list)
-    halves: Counter[tuple[Message, bool]] = Counter()
+    ranges: defaultdict[tuple[str, str], list[NumberRange]] = defaultdict(list)
+    single_events: Counter[tuple[Message, bool]] = Counter()
     for one in origins:
         if one.outline is None:
             continue
-        runs[one.gateway, one.store] += one.outline.messages
-        halves.update(
-            ((one.gateway, one.store, half.message), half.is_held) for half in one.outline.halves
+        ranges[one.gateway, one.store] += one.outline.messages
+        single_events.update(
+            ((one.gateway, one.store, event.message), event.is_held)
+            for event in one.outline.single_events
         )
-    for gateway, store, number in {message for message, _ in halves}:
-        runs[gateway, store].append((number, number))
-    odd = {message[0] for (message, _), count in halves.items() if count > 1}
-    return odd | {gateway for (gateway, _), found in runs.items() if _touch(found)}
+    for gateway, store, number in {message for message, _ in single_events}:
+        ranges[gateway, store].append((number, number))
+    ambiguous = {message[0] for (message, _), count in single_events.items() if count > 1}
+    return ambiguous | {gateway for (gateway, _), found in ranges.items() if _overlap(found)}
 
 
 def _boards_repeating(outlines: Iterable[tuple[str, Outline | None]]) -> set[str]:
     """Return the gateways for which the same reading of a board may occur twice in the batch."""
-    runs: defaultdict[tuple[str, str, int], list[Run]] = defaultdict(list)
+    ranges: defaultdict[tuple[str, str, int], list[NumberRange]] = defaultdict(list)
     for gateway, outline in outlines:
-        for run in outline.boards if outline else ():
-            runs[gateway, run.device, run.boot].append((run.least, run.greatest))
-    return {gateway for (gateway, _, _), found in runs.items() if _touch(found)}
+        for one in outline.boards if outline else ():
+            ranges[gateway, one.device, one.boot].append((one.least, one.greatest))
+    return {gateway for (gateway, _, _), found in ranges.items() if _overlap(found)}
 
 
-def _touch(runs: list[Run]) -> bool:
-    runs.sort()
-    return any(after[0] <= before[1] for before, after in pairwise(runs))
+def _overlap(ranges: list[NumberRange]) -> bool:
+    ranges.sort()
+    return any(after[0] <= before[1] for before, after in pairwise(ranges))
 
 
-def _pairs(plain: Iterable[Origin], halves_before: Before) -> tuple[list[dict[str, Any]], set[str]]:
+def _pairs(
+    origins: Iterable[Origin], earlier_events: Before
+) -> tuple[list[dict[str, Any]], set[str]]:
     """Pair the events `message_held` and `message_released` that are in different files.
 
-    Return the pairs as rows of the schema DELIVERED, and the gateways for which one of these events
-    occurs twice.
+    Return the pairs as rows of the schema DELIVERED, and the gateways that have one of these events
+    twice.
+
+    Args:
+        origins: files of gateways that have been unambiguous so far.
+        earlier_events: function that searches earlier batches for missing events.
     """
     found: defaultdict[Message, dict[bool, Event]] = defaultdict(dict)
-    for one in plain:
-        for half in one.outline.halves if one.outline else ():
-            message = (one.gateway, one.store, half.message)
-            found[message][half.is_held] = Event(half.is_held, _values_of(one, half))
+    for one in origins:
+        for single in one.outline.single_events if one.outline else ():
+            message = (one.gateway, one.store, single.message)
+            found[message][single.is_held] = Event(single.is_held, _values_of(one, single))
     lone = [(message, not next(iter(of))) for message, of in found.items() if len(of) == 1]
     unsure = set()
-    for event in halves_before(lone) if lone else ():
+    for event in earlier_events(lone) if lone else ():
         values = event.values
         message = (values["gateway"], values["store"], values["message"])
         if event.is_held in found[message]:
@@ -165,9 +172,9 @@ def _pairs(plain: Iterable[Origin], halves_before: Before) -> tuple[list[dict[st
     return pairs, unsure
 
 
-def _values_of(origin: Origin, half: Half) -> dict[str, Any]:
-    time = _EPOCH + timedelta(microseconds=half.time_us)
-    values = half._asdict() | {"time": time}
+def _values_of(origin: Origin, event: SingleEvent) -> dict[str, Any]:
+    time = _EPOCH + timedelta(microseconds=event.time_us)
+    values = event._asdict() | {"time": time}
     of_file = {name: getattr(origin, name) for name in ("gateway", "store", "boot", "clock", "day")}
     return {name: (values | of_file)[name] for name in ARROW_DELIVERED.names}
 
@@ -182,7 +189,7 @@ def _records_of(delivered: Iterable[Mapping[str, Any]]) -> pa.RecordBatch:
 
 
 def _outlines_of(paired: pa.RecordBatch) -> list[tuple[str, Outline | None]]:
-    """Return an outline (summary) of the paired records of each gateway."""
+    """Return each gateway with an outline (summary) of its records in `paired`."""
     found = []
     for gateway in sorted({*paired.column("gateway").to_pylist()}):
         mine = paired.filter(pc.equal(paired.column("gateway"), gateway))

@@ -51,19 +51,16 @@ class Staged:
     def without(
         self, refusals: Sequence[Refusal] = (), gateways: frozenset[str] = frozenset()
     ) -> Staged:
-        """Return the staged files without refused files, and without the files of some gateways.
-
-        `refusals` are the refused files, and `gateways` are the names of the gateways.
-        """
+        """Return the staged files without the files in `refusals` and the files of `gateways`."""
         return replace(
             self, refusals=[*self.refusals, *refusals], excluded=self.excluded | gateways
         )
 
     def with_content(self, content: str, *columns: str) -> DataFrame:
-        """Select the files that have a value in the column named by `content`.
+        """Select the files that have a value in a column, which `content` names.
 
-        The column is `malformed`, `events` or `records`. The result has the given `columns`,
-        followed by this column.
+        The column is `malformed`, `events` or `records`. Further arguments are names of other
+        columns. The result has these other columns first, and then the column itself.
         """
         rows = self.rows.where(F.col(content).isNotNull())
         if self.refusals:

@@ -143,26 +143,29 @@ def _changed(gateway: str, pin: Pinned, before: list[GatewayKey]) -> list[Gatewa
 def refusals_of(
     files: Iterable[SignedFile],
     known: Iterable[GatewayKey],
-    vouched: Collection[Named] = (),
+    confirmed: Collection[Named] = (),
 ) -> list[Refusal]:
-    """Return the files to refuse and the reasons, according to the table `gateway_keys`.
+    """Return the files to refuse, with the reasons.
 
-    `vouched` contains files that an ingested segment names as its predecessor.
+    Args:
+        files: the files to check.
+        known: rows of the table `gateway_keys`.
+        confirmed: gateways and hashes of files that an ingested segment names as its predecessor.
     """
     rows = _by_gateway(known)
     judged = {file: _refusal_of(file, rows.get(file.gateway, []), set(rows)) for file in files}
     counting = [file for file, refusal in judged.items() if refusal is None and file.public_key]
-    named = {*vouched, *((file.gateway, file.previous_sha256) for file in counting)}
-    for file in unvouched([file for file in judged if file.gateway in rows], named):
+    named = {*confirmed, *((file.gateway, file.previous_sha256) for file in counting)}
+    for file in unconfirmed_files([file for file in judged if file.gateway in rows], named):
         judged[file] = judged[file] or _unsigned(file)
     return [refusal for refusal in judged.values() if refusal is not None]
 
 
-def unvouched(files: Iterable[SignedFile], named: Collection[Named]) -> list[SignedFile]:
+def unconfirmed_files(files: Iterable[SignedFile], named: Collection[Named]) -> list[SignedFile]:
     """Return the unsigned files that no valid segment names as its predecessor.
 
-    `named` contains the predecessors that are already confirmed. A confirmed file is valid, so its
-    own predecessor is also confirmed, and so on.
+    `named` contains the predecessors that valid segments name, as pairs of gateway and hash. A file
+    that is named there is valid itself, so its own predecessor is also confirmed, and so on.
     """
     known, found = set(named), []
     unsigned = [file for file in files if file.public_key is None]

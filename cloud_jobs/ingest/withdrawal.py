@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from cloud_jobs.ingest.segment_states import ON as SAME_NAME
-from cloud_jobs.ingest.trust import UNSIGNED, SignedFile, unvouched
+from cloud_jobs.ingest.trust import UNSIGNED, SignedFile, unconfirmed_files
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.merge import Builder, MergeRule
 from cloud_jobs.tables.schemas import SEGMENTS
@@ -46,17 +46,18 @@ def withdraw(
     `files` are the valid files of the batch.
     """
     gateways = _with_new_keys(known, batch)
-    lent = _lent(tables, files, batch, gateways) if gateways else []
-    if not lent:
+    withdrawn = _segments_to_withdraw(tables, files, batch, gateways) if gateways else []
+    if not withdrawn:
         return []
-    ranges = [_only(row, segment_name=row["name"]) for row in lent]
+    ranges = [_only(row, segment_name=row["name"]) for row in withdrawn]
     _remove(tables, "events", _OF_SEGMENT, ranges, batch)
     ranges = [
-        _only(row, sequence=row["first_sequence"], message=row["last_sequence"]) for row in lent
+        _only(row, sequence=row["first_sequence"], message=row["last_sequence"])
+        for row in withdrawn
     ]
     _remove(tables, "sensor_readings", _OF_EVENTS, ranges, batch)
-    _put_into_quarantine(tables, lent, batch)
-    return [row["name"] for row in lent]
+    _put_into_quarantine(tables, withdrawn, batch)
+    return [row["name"] for row in withdrawn]
 
 
 def _with_new_keys(known: Queryable, batch: int) -> list[str]:
@@ -78,12 +79,12 @@ def _with_new_keys(known: Queryable, batch: int) -> list[str]:
     return sorted(row["gateway"] for row in rows)
 
 
-def _lent(
+def _segments_to_withdraw(
     tables: Tables, files: Sequence[SignedFile], batch: int, gateways: list[str]
 ) -> list[dict[str, Any]]:
-    """Return the rows of the ingested, unsigned segments that must be withdrawn.
+    """Return the rows of the table `segments` that must be withdrawn.
 
-    These are the segments that no valid segment names as its predecessor.
+    These are ingested, unsigned segments that no valid segment names as its predecessor.
     """
     columns = ", ".join(SEGMENTS.fieldNames())
     rows = tables.query(
@@ -95,7 +96,7 @@ def _lent(
     # The files of this batch were checked already, so they are valid with or without a signature.
     signed = [file for file in there if file.public_key is not None]
     named = {(file.gateway, file.previous_sha256) for file in (*signed, *files)}
-    return [there[file] for file in unvouched(there, named)]
+    return [there[file] for file in unconfirmed_files(there, named)]
 
 
 def _file_of(row: dict[str, Any]) -> SignedFile:
@@ -117,16 +118,16 @@ def _delete(builder: Builder) -> Builder:
     return builder.whenMatchedDelete()
 
 
-def _put_into_quarantine(tables: Tables, lent: Sequence[dict[str, Any]], batch: int) -> None:
+def _put_into_quarantine(tables: Tables, withdrawn: Sequence[dict[str, Any]], batch: int) -> None:
     verdict = {"state": "quarantined", "reason": UNSIGNED, "detail": WITHDRAWN, "batch": batch}
     refused = [
         {"batch": batch, "kind": "segment", "reason": UNSIGNED, "detail": WITHDRAWN, "refused": 1}
         | {name: row[name] for name in ("gateway", "boot", "file_sha256", "file_bytes")}
         | {"segment_name": row["name"]}
-        for row in lent
+        for row in withdrawn
     ]
     tables.add_rows("quarantine", refused, batch=batch, step=STEP)
-    judged = [row | verdict | {"verified_at": datetime.now(UTC)} for row in lent]
+    judged = [row | verdict | {"verified_at": datetime.now(UTC)} for row in withdrawn]
     tables.merge(
         "segments",
         tables.frame("segments", judged),

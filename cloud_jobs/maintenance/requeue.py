@@ -19,7 +19,7 @@ from cloud_jobs.tables.merge import literal, quoted
 def requeue(tables: Tables, *, reason: str | None, gateway: str | None) -> dict[str, Any]:
     """Requeue refused segments, so that the next ingestion examines them again.
 
-    If `reason` or `gateway` is given, only matching segments are requeued. Return the number of
+    The arguments `reason` and `gateway` select the segments; None selects all. Return the number of
     requeued segments, in total and by reason. Refused lines, events, payloads and readings are not
     requeued separately, because they are checked again with their segment.
     """

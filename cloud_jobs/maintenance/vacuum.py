@@ -20,11 +20,15 @@ NAMES: Final = (*ORDER, "gaps", "drops", "audit_daily")
 def vacuum(
     tables: Tables, progress: Callable[[str], None], *, keep_days: int, is_dry: bool
 ) -> dict[str, Any]:
-    """Remove the files of each table that no recent version of the table uses.
+    """Remove files that no recent version of a table uses. Return the number of files by table.
 
-    Return the number of removed files by table. If `is_dry` is True, the files are counted but not
-    removed. A reader fails if it is still reading a version that was replaced more than `keep_days`
-    days ago.
+    A reader fails if it is still reading a version that is no longer recent.
+
+    Args:
+        tables: the tables.
+        progress: called with a line of text for each table.
+        keep_days: number of days for which the files of a replaced version are kept.
+        is_dry: True to count the files without removing them.
     """
     spark, done = tables.spark, {}
     for check in _CHECKS:

@@ -23,7 +23,7 @@ from pyspark import SparkContext
 
 from cloud_jobs.spark.jars import Needed, cache_directory
 from cloud_jobs.spark.java import OPTION
-from cloud_jobs.spark.outside import is_one_jvm, set_outside
+from cloud_jobs.spark.outside import is_one_jvm, user_settings_in
 
 ARCHIVES_MAX: Final = 2
 """Number of archives kept, of 200 MB each: one with the jars of object stores, one without."""
@@ -50,7 +50,7 @@ def with_archive(
     cache = cache_directory(cache_dir)
     jars = [(own_jars or cache / "jars") / name for name in needed.files]
     is_other = "SPARK_REMOTE" in os.environ or "PYSPARK_GATEWAY_PORT" in os.environ
-    is_used = OPTION in settings and not is_other and is_one_jvm({**set_outside(), **settings})
+    is_used = OPTION in settings and not is_other and is_one_jvm({**user_settings_in(), **settings})
     if not is_used or not cache.is_dir() or not all(jar.is_file() for jar in jars):
         yield settings
         return
@@ -76,10 +76,10 @@ def archive_in(cache: Path, jars: Sequence[Path]) -> Path:
 def archived(
     settings: Mapping[str, str], archive: Path, progress: Callable[[str], None]
 ) -> Iterator[Mapping[str, str]]:
-    """Yield Spark settings that make a JVM use the class archive.
+    """Yield Spark settings that make a JVM use the class archive, or write it if there is none.
 
-    If there is no archive yet, the settings make the JVM write one when it exits. In this case the
-    JVM is stopped after the block, and this function waits until the archive is complete.
+    A JVM writes the archive when it exits. Therefore, if a new archive is written, the JVM is
+    stopped after the block, and this function waits until the archive is complete.
     """
     _remove_unfinished(archive.parent)
     for path in archive.parent.glob(f"{archive.name}-*.jsa"):

@@ -31,7 +31,7 @@ _SMALL: Final = {
 def small_effort(spark: SparkSession, *, is_small: bool = True) -> Iterator[None]:
     """Reduce the time that Spark spends on planning within the block.
 
-    If `is_small` is False, nothing is changed.
+    With the argument `is_small=False`, Spark's settings stay unchanged, for large batches.
     """
     if not is_small:
         yield

@@ -123,12 +123,12 @@ def jars_in(directory: Path, files: Mapping[str, str]) -> list[Path]:
 
 
 @contextmanager
-def jars_or_the_fetching(cache: Path, files: Mapping[str, str]) -> Iterator[list[Path] | None]:
-    """Yield the paths of the jars, or None if some are missing or invalid.
+def jars_or_download(cache: Path, files: Mapping[str, str]) -> Iterator[list[Path] | None]:
+    """Yield the paths of the jars in the cache, or None if the caller has to download them.
 
-    If None is yielded, the caller has to download the jars within the `with` block. A file lock
-    ensures that only one process does this at a time. The kernel releases the lock when the process
-    ends, even if it crashes.
+    None means that some jars are missing or invalid. The download must happen within the `with`
+    block, during which a file lock keeps other processes waiting. The kernel releases the lock when
+    the process ends, even if it crashes.
     """
     jars = fetched_jars(cache / "jars", files)
     if jars is not None:

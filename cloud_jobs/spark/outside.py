@@ -16,7 +16,7 @@ from pathlib import Path
 import pyspark
 
 
-def set_outside(environment: Mapping[str, str] | None = None) -> dict[str, str]:
+def user_settings_in(environment: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return the Spark settings from the environment variables and from spark-defaults.conf."""
     variables = os.environ if environment is None else environment
     found = _in_file(_folder(variables) / "spark-defaults.conf")
@@ -50,7 +50,7 @@ def is_untouched(environment: Mapping[str, str] | None = None) -> bool:
     Environment variables and configuration files that may change this are checked.
     """
     variables = os.environ if environment is None else environment
-    found = set_outside(variables)
+    found = user_settings_in(variables)
     return (
         not any(name in variables for name in _STARTED_ELSEWHERE)
         and is_one_jvm(found)

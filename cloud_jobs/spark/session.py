@@ -30,11 +30,11 @@ from cloud_jobs.spark.jars import (
     cache_directory,
     fetched_jars,
     jars_in,
-    jars_or_the_fetching,
+    jars_or_download,
     needed_for,
 )
 from cloud_jobs.spark.java import CLASSES, JAVA_NEEDED
-from cloud_jobs.spark.outside import is_local, is_one_jvm, set_outside
+from cloud_jobs.spark.outside import is_local, is_one_jvm, user_settings_in
 
 _RUNTIME: Final = {
     # Spark's default format overflows in other engines after 2262, which a broken clock may show.
@@ -95,21 +95,21 @@ def spark_session(
     """
     active = SparkSession.getActiveSession()
     if active is not None:
-        with _as_needed(active):
+        with _with_job_settings(active):
             yield active
         return
     needed = needed_for(places)
     with with_archive(settings or {}, cache_dir, needed, jars, progress) as chosen:
         started = _started(cache_dir, progress, chosen, needed, jars)
         try:
-            with _as_needed(started):
+            with _with_job_settings(started):
                 yield started
         finally:
             started.stop()
 
 
 @contextlib.contextmanager
-def _as_needed(spark: SparkSession) -> Iterator[None]:
+def _with_job_settings(spark: SparkSession) -> Iterator[None]:
     """Apply the job's settings to a session. After the block, restore the previous values."""
     before = {name: spark.conf.get(name, None) for name in _RUNTIME}
     for name, value in _RUNTIME.items():
@@ -158,10 +158,10 @@ def _submitted() -> SparkSession:
     Raises IngestError if Delta Lake is missing.
     """
     builder = SparkSession.builder
-    there = dict(SparkConf().getAll())
+    user_settings = dict(SparkConf().getAll())
     # Delta's default of 50 tasks per table state is meant for larger logs than these.
-    few = {} if _SNAPSHOT_TASKS in there else {_SNAPSHOT_TASKS: "4"}
-    for key, value in (_with_delta(there) | few).items():
+    few = {} if _SNAPSHOT_TASKS in user_settings else {_SNAPSHOT_TASKS: "4"}
+    for key, value in (_delta_settings(user_settings) | few).items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
     try:
@@ -177,9 +177,9 @@ def _submitted() -> SparkSession:
     return session
 
 
-def _with_delta(there: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings for Delta Lake, and keep the Spark extensions in the settings `there`."""
-    others = [name for name in there.get(_EXTENSIONS, "").split(",") if name]
+def _delta_settings(user_settings: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings for Delta Lake. Spark extensions in the user's settings are kept."""
+    others = [name for name in user_settings.get(_EXTENSIONS, "").split(",") if name]
     added = [*others, *(name for name in [_DELTA[_EXTENSIONS]] if name not in others)]
     return _DELTA | {_EXTENSIONS: ",".join(added)}
 
@@ -199,8 +199,8 @@ def _start(
             f"cannot make the cache directory {cache} ({error.strerror}): name another one"
         ) from error
     _check_java()
-    outside = set_outside()
-    if is_local(outside):
+    user_settings = user_settings_in()
+    if is_local(user_settings):
         # Workers must use this same Python: another one has neither zstd nor this package.
         os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     with _jars_from(cache, needed, own_jars) as jars:
@@ -208,7 +208,7 @@ def _start(
         if is_fetching:
             progress(f"fetching jars for Spark, once ({needed.megabytes} MB)")
         progress("starting Spark")
-        chosen = _settings(cache, jars, {**outside, **settings}, needed)
+        chosen = _settings(cache, jars, {**user_settings, **settings}, needed)
         builder = SparkSession.builder.config(map={**chosen, **settings})
         log = cache / "spark-start.log"
         try:
@@ -226,14 +226,14 @@ def _start(
 
 
 def _settings(
-    cache: Path, jars: list[Path] | None, outside: Mapping[str, str], needed: Needed
+    cache: Path, jars: list[Path] | None, user_settings: Mapping[str, str], needed: Needed
 ) -> dict[str, str]:
     """Return the settings for a JVM that this process starts.
 
-    `outside` contains the user's own settings, which are not changed.
+    The user's own settings take precedence.
     """
     chosen = dict(_RUNTIME)
-    if is_local(outside):
+    if is_local(user_settings):
         chosen |= _LOCAL
     logging = Path(__file__).with_name("log4j2.properties")
     chosen["spark.driver.extraJavaOptions"] = (
@@ -243,11 +243,11 @@ def _settings(
     chosen["spark.sql.warehouse.dir"] = (cache / "warehouse").as_uri()
     if jars is None:
         chosen["spark.jars.ivy"] = str(cache)
-    chosen = {name: value for name, value in chosen.items() if name not in outside}
-    chosen |= _with_delta(outside)
-    for name, more in _jars_settings(jars, needed, is_one=is_one_jvm(outside)).items():
+    chosen = {name: value for name, value in chosen.items() if name not in user_settings}
+    chosen |= _delta_settings(user_settings)
+    for name, more in _jars_settings(jars, needed, is_one=is_one_jvm(user_settings)).items():
         between = ":" if name.endswith("ClassPath") else ","
-        chosen[name] = between.join(filter(None, (outside.get(name), more)))
+        chosen[name] = between.join(filter(None, (user_settings.get(name), more)))
     return chosen
 
 
@@ -267,7 +267,7 @@ def _jars_from(
 ) -> contextlib.AbstractContextManager[list[Path] | None]:
     if own_jars is not None:
         return contextlib.nullcontext(jars_in(own_jars, needed.files))
-    return jars_or_the_fetching(cache, needed.files)
+    return jars_or_download(cache, needed.files)
 
 
 def _check_java() -> None:

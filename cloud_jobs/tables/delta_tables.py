@@ -128,9 +128,13 @@ class Tables:
     ) -> None:
         """Append a batch's rows to a table. Repeating the call has no further effect.
 
-        An append and a `merge` with the same `step` have the same transaction, so only the first of
-        the two calls has an effect. `columns` are the columns to store, by default all columns.
-        Columns that are not stored are null in the new rows.
+        Args:
+            name: name of the table.
+            rows: the rows to append.
+            batch: number of the batch.
+            step: name of the write. If a batch has several writes to a table with the same name
+                (appends or merges), only the first has an effect.
+            columns: the columns to store, by default all. Other columns are null in the new rows.
         """
         application = f"{self.application}/{name}/{step}".rstrip("/")
         contract = rows.select(*(columns or self.schemas[name].fieldNames()))
@@ -186,9 +190,14 @@ class Tables:
     ) -> None:
         """Merge a batch's rows (`new`) into a table (`old`). Repeated calls have no further effect.
 
-        `rule` has the join condition, and the actions for matching and new rows. A MERGE reads its
-        rows twice, so Spark first stores a copy of them. No copy is stored if `is_stable` is True,
-        which means that the rows are the same each time they are computed.
+        Args:
+            name: name of the table.
+            rows: the rows to merge.
+            rule: join condition, and actions for matching and new rows.
+            batch: number of the batch.
+            step: name of the write (see `append`).
+            is_stable: True if the rows are the same each time they are computed. Otherwise Spark
+                stores a copy of them first, because a MERGE reads its rows twice.
         """
         contract = rows.select(*self.schemas[name].fieldNames())
 

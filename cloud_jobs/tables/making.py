@@ -16,9 +16,9 @@ from cloud_jobs.tables.versions import PROPERTY, version_of, write_version
 def create(tables: Tables, renew: Callable[[Tables], None] | None = None) -> None:
     """Create the missing tables, and check the version and the columns of the existing ones.
 
-    `renew` converts tables of an earlier version to the current one. The new version is written
-    after the conversion, so the next run repeats an interrupted conversion. Without `renew`, older
-    tables are refused.
+    `renew` is a function that converts tables of an earlier version. The new version is written
+    after the conversion, so an interrupted conversion is repeated by the next run. If `renew` is
+    None, tables of an earlier version are refused.
 
     Raises:
         IngestError: the tables have a version or columns that this job cannot use.
@@ -54,8 +54,8 @@ def create(tables: Tables, renew: Callable[[Tables], None] | None = None) -> Non
 def _create(tables: Tables, name: str) -> None:
     """Create a table, even if an interrupted run left its folder without a first commit.
 
-    In that case, CREATE TABLE IF NOT EXISTS treats the folder as an existing table and writes no
-    commit. An empty append then writes the first commit.
+    CREATE TABLE IF NOT EXISTS would treat such a folder as an existing table, and write no commit.
+    The first commit is then written by an append without rows.
     """
     properties = _properties_of(tables, name)
     partitions = PARTITIONS.get(name, ())

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from pyspark.sql import Row, SparkSession
 
-from cloud_jobs.audit.run import audited
-from cloud_jobs.gold.run import gold
+from cloud_jobs.audit.run import audit_tables
+from cloud_jobs.gold.run import update_gold
 from cloud_jobs.main import ingest
 from cloud_jobs.report import Gap, IngestReport
 from cloud_jobs.settings import IngestSettings
@@ -24,10 +24,10 @@ from cloud_jobs.spark.java import SHORT_RUN
 from cloud_jobs.spark.session import spark_session
 from cloud_jobs.tables import making
 from cloud_jobs.tables.delta_tables import Tables
+from tests.audit_checks.cases import CASES
 from tests.cloud_jobs import landings, two_landings
 from tests.cloud_jobs.forgeries import Forgeries
 from tests.instruments.fleet.fleet import Truth, fleet_of
-from tests.laws.cases import CASES
 from tests.system.fixtures import gateway
 
 __all__ = ["gateway"]
@@ -107,8 +107,9 @@ def empty_tables(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) 
 class Ingested:
     """Three runs of the job.
 
-    The first run ingests landings, forgeries, cases of the laws and a small fleet. The second
-    ingests the segments that heal the landings, with a keys file. The third finds nothing new.
+    The first run ingests landings, forgeries, the cases of the audit checks, and a small fleet. The
+    second ingests the segments that heal the landings, with a keys file. The third finds nothing
+    new.
     """
 
     place: Place
@@ -164,7 +165,7 @@ def ingested(
 def audit(ingested: Ingested) -> dict[str, Any]:
     """Audit these tables. Gateways do not affect each other, because each has its own log."""
     place = ingested.place
-    return audited(place.spark, place.settings.tables, lambda _: None)
+    return audit_tables(place.spark, place.settings.tables, lambda _: None)
 
 
 @dataclass
@@ -189,7 +190,9 @@ def made_gold(ingested: Ingested, tmp_path_factory: pytest.TempPathFactory) -> M
     place = ingested.before_the_second_batch(tmp_path_factory.mktemp("golden"))
 
     def run(*, is_audited: bool) -> dict[str, Any]:
-        return gold(place.spark, place.settings.tables, lambda _: None, is_audited=is_audited)
+        return update_gold(
+            place.spark, place.settings.tables, lambda _: None, is_audited=is_audited
+        )
 
     results = [run(is_audited=False)]
     between = {name: place.rows(name) for name in BETWEEN}

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from cloud_jobs.gold.run import gold
+from cloud_jobs.gold.run import update_gold
 from cloud_jobs.main import ingest
 from tests.cloud_jobs.conftest import Place
 
@@ -31,4 +31,4 @@ def ingested(place: Place, after_step: Callable[[str], None] = lambda _: None) -
 
 
 def made_gold(place: Place, after_step: Callable[[str], None] = lambda _: None) -> None:
-    gold(place.spark, place.settings.tables, lambda _: None, after_step=after_step)
+    update_gold(place.spark, place.settings.tables, lambda _: None, after_step=after_step)

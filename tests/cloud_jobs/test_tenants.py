@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from cloud_jobs.audit.run import audited
+from cloud_jobs.audit.run import audit_tables
 from tests.cloud_jobs.conftest import Place
 from tests.system.two_tenants import TENANTS, TwoTenants
 
@@ -41,5 +41,5 @@ async def test_one_run_of_the_ingest_keeps_the_tenants_of_one_landing_apart(
         assert rows
         assert f"of {name}" in str(rows)
         assert f"of {other}" not in str(rows)
-    findings = audited(place.spark, place.settings.tables, lambda _: None)
+    findings = audit_tables(place.spark, place.settings.tables, lambda _: None)
     assert findings["verdict"] == "ok", findings

@@ -12,11 +12,11 @@ import pytest
 from cloud_jobs.ingest import staging
 from cloud_jobs.ingest.staging import ARROW_STAGED, judging
 from cloud_jobs.ingest.unpacking import Mapped
+from tests.audit_checks.events import begin, completed, one_batch, opened, queued, received, started
+from tests.audit_checks.events import held as held_event
+from tests.audit_checks.events import released as released_event
 from tests.cloud_jobs.landings import log_of
 from tests.contract.segments import TIME_MS, Segment, held, payload_of, released
-from tests.laws.events import begin, completed, one_batch, opened, queued, received, started
-from tests.laws.events import held as law_held
-from tests.laws.events import released as law_released
 
 CONTENTS = ("began", "events", "records", "outline")
 """Columns of a staged file that are null for a refused one."""
@@ -43,7 +43,7 @@ def two_starts() -> tuple[Segment, Segment]:
 def late_half() -> tuple[Segment, Segment]:
     """Return the two halves of a delivery over two days. The second half lands first."""
     log = log_of("half")
-    one = log.seal([*begin(law_held(1)), *one_batch(law_released(1), queued(1, 0))])
+    one = log.seal([*begin(held_event(1)), *one_batch(released_event(1), queued(1, 0))])
     log.time_ms = TIME_MS + DAY_MS
     return one, log.seal([started(1, 0), received(1), completed(1)])
 

@@ -103,7 +103,7 @@ def _exceptions(result: dict[str, Any]) -> Table:
     total = result["violations"] + result["inconclusive"]
     title = f"{counted(result['violations'], 'violation')}, {result['inconclusive']:,} inconclusive"
     table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE)
-    table.add_column("law", no_wrap=True)
+    table.add_column("check", no_wrap=True)
     table.add_column("message", justify="right", no_wrap=True)
     table.add_column("session", overflow="fold", max_width=20)
     table.add_column("sequence", justify="right", overflow="fold")
@@ -112,7 +112,7 @@ def _exceptions(result: dict[str, Any]) -> Table:
     for one in ordered[:EXCEPTIONS_SHOWN_MAX]:
         session = "" if one["session"] is None else f"{one['session']} {one['client_id']}"
         table.add_row(
-            Text(one["law"], "red" if one["verdict"] == "violation" else "yellow"),
+            Text(one["check"], "red" if one["verdict"] == "violation" else "yellow"),
             "" if one["message"] is None else str(one["message"]),
             Text(_printable(session)),
             "-".join(str(number) for number in one["sequences"]),

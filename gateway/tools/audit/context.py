@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gateway.tools.audit.findings import ExceptionVerdict, Findings, LawException
+from gateway.tools.audit.findings import Finding, Findings, FindingVerdict
 from gateway.tools.audit.session_state import SessionState
 from gateway.tools.audit.subscriptions import Subscriptions
 
@@ -26,9 +26,9 @@ class Place:
 class Context:
     """State shared by all checks of one log.
 
-    `epoch` counts breaks. A break is a place in the log where events are missing or might be
-    missing. If two events contradict each other, this is a violation only if no break is between
-    them. Events that are missing at a break might explain the contradiction.
+    `epoch` is the number of breaks so far. A break is a place in the log where events are missing,
+    or might be missing. A contradiction between two events is a violation only if there is no break
+    between them, because missing events might explain it.
     """
 
     def __init__(self, findings: Findings, gateway: str, store: str) -> None:
@@ -51,7 +51,7 @@ class Context:
 
     def report(
         self,
-        law: str,
+        check: str,
         detail: str,
         *,
         epoch: int,
@@ -61,35 +61,42 @@ class Context:
     ) -> None:
         """Report that the current event contradicts an earlier event.
 
-        `law` is the name of the check that failed, and `detail` describes the finding. `epoch` and
-        `since` are the epoch and the sequence number of the earlier event. The finding is a
-        violation if both events have the same epoch. Otherwise it is inconclusive.
+        The finding is a violation if both events have the same epoch. Otherwise it is inconclusive.
+
+        Args:
+            check: name of the check that failed.
+            detail: description of the finding.
+            epoch: the earlier event's epoch (the number of breaks before it).
+            message: number of the message concerned.
+            session: session concerned.
+            since: the earlier event's sequence number, if it is known.
         """
         is_firm = epoch == self.epoch
         sequences = (self.sequence,) if since in (None, self.sequence) else (since, self.sequence)
         self.add(
             "violation" if is_firm else "inconclusive",
-            law,
+            check,
             detail if is_firm else f"{detail}; the log is not whole here, so this proves nothing",
             Place(message, session, tuple(each for each in sequences if each is not None)),
         )
 
     def add(
         self,
-        verdict: ExceptionVerdict,
-        law: str,
+        verdict: FindingVerdict,
+        check: str,
         detail: str,
         place: Place = Place(),
     ) -> None:
-        """Report a finding with its verdict: "violation" or "inconclusive".
+        """Report a finding. The verdict is "violation" or "inconclusive".
 
-        `law` is the name of the check that failed, and `detail` describes the finding.
+        `check` is the name of the check, `detail` describes the finding, and `place` contains the
+        message, session and events that the finding concerns.
         """
         session = place.session
         self.findings.add(
-            LawException(
+            Finding(
                 verdict,
-                law,
+                check,
                 self.gateway,
                 self.store,
                 detail,

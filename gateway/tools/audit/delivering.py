@@ -1,4 +1,4 @@
-"""Checks that each queued message is sent once, in order, and that its delivery completes once."""
+"""Checks that each queued message is sent once and in order, and that its delivery ends once."""
 
 from gateway.tools.audit.context import Context, Event
 from gateway.tools.audit.fan_out import FanOut
@@ -7,14 +7,14 @@ from gateway.tools.audit.session_state import InFlight, SessionState, Waiting
 
 
 class DeliveryChecks:
-    """Runs the checks `delivery`, `identifier` and `resent` (docs/audit.md) on queued messages."""
+    """The checks `delivery`, `identifier` and `resent` (docs/audit.md), one log event at a time."""
 
     def __init__(self, context: Context, fan_out: FanOut) -> None:
         self.context = context
         self.fan_out = fan_out
 
-    def queued(self, event: Event) -> None:
-        """Check a log event: a message was appended to a session's queue."""
+    def check_queued(self, event: Event) -> None:
+        """Check the log event `message_queued`, which records a message added to a queue."""
         context = self.context
         session = context.session_of(event)
         message, position = number_in(event, "message"), number_in(event, "position")
@@ -24,8 +24,11 @@ class DeliveryChecks:
         qos = number_in(event, "qos")
         session.queue.append(Waiting(position, message, qos, context.sequence, context.epoch))
 
-    def started(self, event: Event) -> None:
-        """Check a log event: a PUBLISH was sent to a subscriber, from the queue or directly."""
+    def check_started(self, event: Event) -> None:
+        """Check the log event `delivery_started`, which records a PUBLISH sent to a subscriber.
+
+        The message was first in the session's queue, or was sent without being queued.
+        """
         context = self.context
         session = context.session_of(event)
         message, position = number_in(event, "message"), number_in(event, "position")
@@ -51,11 +54,14 @@ class DeliveryChecks:
         )
 
     def _enter(self, session: SessionState, message: int, position: int) -> None:
-        """Check that a new queue entry has the next position in the queue, and record the entry."""
+        """Check that a new queue entry has the next position in the queue, and record the entry.
+
+        Report a finding if the position is too low (used twice) or too high (entries are lost).
+        """
         expected = session.next_position
         is_firm = session.entered_from is not None and position >= session.entered_from
         if expected is None or position >= expected:
-            self.fan_out.entry(session, message)
+            self.fan_out.record_entry(session, message)
         if expected is not None and position != expected:
             what = (
                 "has had an entry before: the message is delivered twice"
@@ -72,7 +78,7 @@ class DeliveryChecks:
         session.next_position = max(position + 1, expected or 0)
 
     def _skip_to(self, session: SessionState, position: int) -> None:
-        """Remove all queue entries before `position`. Report their messages as undelivered."""
+        """Remove all queue entries before `position`, and report their messages as undelivered."""
         while session.queue and session.queue[0].position < position:
             lost = session.queue.popleft()
             self.context.report(
@@ -97,16 +103,16 @@ class DeliveryChecks:
                 since=front.sequence,
             )
 
-    def resent(self, event: Event) -> None:
-        """Check a log event: a PUBLISH or PUBREL was sent again."""
+    def check_resent(self, event: Event) -> None:
+        """Check the log event `delivery_resent`, which records a repeated PUBLISH or PUBREL."""
         delivery = self._in_flight(event, "resent")
         is_pubrel = event["packet"] == "pubrel"
         if delivery is not None and delivery.is_received != is_pubrel:
             expected = "PUBREL" if delivery.is_received else "PUBLISH"
             self._wrong(event, "resent", delivery, f"{event['packet']} where {expected} is due")
 
-    def received(self, event: Event) -> None:
-        """Check a log event: a PUBREC was received from a subscriber."""
+    def check_received(self, event: Event) -> None:
+        """Check the log event `delivery_received`, which records a PUBREC from a subscriber."""
         delivery = self._in_flight(event, "resent")
         if delivery is None:
             return
@@ -115,10 +121,11 @@ class DeliveryChecks:
             self._wrong(event, "resent", delivery, f"PUBREC recorded {why}")
         delivery.is_received = True
 
-    def completed(self, event: Event) -> None:
-        """Check a log event: a delivery was completed by PUBACK or PUBCOMP.
+    def check_completed(self, event: Event) -> None:
+        """Check the log event `delivery_completed`, which records the end of a delivery.
 
-        If the event has packet identifier 0, a QoS 0 message was sent from the queue.
+        At QoS 1 and 2, an acknowledgement from the subscriber ended the delivery. If the packet
+        identifier is 0, a QoS 0 message was sent from the queue.
         """
         if not event["packet_id"]:
             self._completed_at_qos0(event)
@@ -146,8 +153,8 @@ class DeliveryChecks:
         if not self._take_waiting(session, message):
             self._nothing_waits(event, session, message)
 
-    def dropped(self, event: Event) -> None:
-        """Check a log event: a message for a session was dropped.
+    def check_dropped(self, event: Event) -> None:
+        """Check the log event `message_dropped`, which records a message dropped for a session.
 
         After this event, the session must not receive the message.
         """
@@ -159,20 +166,20 @@ class DeliveryChecks:
         else:
             counts.dropped += 1
         if reason.startswith("queue_") or reason == "refused":
-            self.fan_out.entry(session, message)
+            self.fan_out.record_entry(session, message)
             return
         if self._take_waiting(session, message):
             return
-        run = self.fan_out.run
-        if reason == "too_large" and run is not None and run.message == message:
-            self.fan_out.entry(session, message)
+        release = self.fan_out.release
+        if reason == "too_large" and release is not None and release.message == message:
+            self.fan_out.record_entry(session, message)
             return
         for delivery in session.outbound.values():
             if delivery.message == message and not (delivery.is_received or delivery.is_dropped):
                 delivery.is_dropped = True
                 return
         if reason == "too_large":
-            self.fan_out.entry(session, message)
+            self.fan_out.record_entry(session, message)
         else:
             self._nothing_waits(event, session, message)
 
@@ -199,7 +206,7 @@ class DeliveryChecks:
             session=session,
         )
 
-    def _in_flight(self, event: Event, law: str) -> InFlight | None:
+    def _in_flight(self, event: Event, check: str) -> InFlight | None:
         session = self.context.session_of(event)
         packet_id, message = number_in(event, "packet_id"), number_in(event, "message")
         delivery = session.outbound.get(packet_id)
@@ -207,7 +214,7 @@ class DeliveryChecks:
             return delivery
         found = "nothing" if delivery is None else f"message {delivery.message}"
         self.context.report(
-            law,
+            check,
             f"{event['event']} of message {message}, but {found} is in flight under packet "
             f"identifier {packet_id}",
             epoch=session.epoch if delivery is None else delivery.epoch,
@@ -216,9 +223,9 @@ class DeliveryChecks:
         )
         return None
 
-    def _wrong(self, event: Event, law: str, delivery: InFlight, detail: str) -> None:
+    def _wrong(self, event: Event, check: str, delivery: InFlight, detail: str) -> None:
         self.context.report(
-            law,
+            check,
             f"message {delivery.message}: {detail}",
             epoch=delivery.epoch,
             message=delivery.message,

@@ -1,23 +1,23 @@
 """Checks that each matching persistent session gets exactly one queue entry for each message.
 
 When the broker releases a message (forwards it to subscribers), it records the release and the
-resulting queue entries as consecutive events (a run) in one batch. A later queue entry is valid
-only in two cases: a session subscribes to the topic of a retained message, or a session of a shared
+resulting queue entries as consecutive events in one batch. A later queue entry is valid only in two
+cases: a session subscribes to the topic of a retained message, or a session with a shared
 subscription ends and another session takes over its messages.
 """
 
 from dataclasses import dataclass, field
 
 from gateway.tools.audit.context import Context, Place
-from gateway.tools.audit.findings import ExceptionVerdict
+from gateway.tools.audit.findings import FindingVerdict
 from gateway.tools.audit.session_state import SessionState
 
-MORE_OF_THE_RUN = frozenset({"retained_set", "retained_cleared", "limit_hit"})
+BETWEEN_ENTRIES = frozenset({"retained_set", "retained_cleared", "limit_hit"})
 """Events that may occur between the release of a message and its queue entries."""
 
 
 @dataclass(slots=True)
-class Run:
+class Release:
     """The release of a message, with the queue entries recorded so far for this message."""
 
     publisher: int
@@ -33,11 +33,11 @@ class Run:
 
 
 @dataclass(slots=True)
-class Claim:
-    """A suspicious queue entry for a message that was released earlier.
+class UnexplainedEntry:
+    """A queue entry that does not follow from the release of its message.
 
-    The entry is valid only if its session takes over the message from another session, which ends
-    in the same batch.
+    It is valid only if its session takes over the message from another session that ends in the
+    same batch. Otherwise it is reported at the end of the batch.
     """
 
     message: int
@@ -48,17 +48,17 @@ class Claim:
 
 
 class FanOut:
-    """The `fan_out` check: each message reaches every matching persistent session exactly once."""
+    """The check `fan_out`: each matching persistent session must get each message exactly once."""
 
     def __init__(self, context: Context) -> None:
         self.context = context
-        self.run: Run | None = None
+        self.release: Release | None = None
         self._retained: dict[str, int] = {}
         self._retained_count: dict[int, int] = {}
-        self._claims: list[Claim] = []
-        self._left: set[int] = set()
+        self._unexplained: list[UnexplainedEntry] = []
+        self._handed_over: set[int] = set()
 
-    def begin(
+    def begin_release(
         self,
         publisher: int,
         message: int,
@@ -70,23 +70,28 @@ class FanOut:
     ) -> None:
         """Start recording the queue entries of a message that is forwarded to subscribers.
 
-        `matched` is the recorded number of receivers. `topic` is None if the receivers cannot be
-        determined from the topic. `may_be_5` is True if the publisher might be using MQTT 5.0.
+        Args:
+            publisher: number of the session that published the message.
+            message: number of the message.
+            topic: topic of the message, or None if it does not determine the receivers.
+            qos: QoS of the message.
+            matched: number of receivers according to the log.
+            may_be_5: True if the publisher might be using MQTT 5.0.
         """
         self.context.counts.matched += matched
         sequence = self.context.sequence
-        self.run = Run(publisher, message, topic, qos, matched, sequence, may_be_5)
+        self.release = Release(publisher, message, topic, qos, matched, sequence, may_be_5)
 
-    def entry(self, session: SessionState, message: int) -> None:
+    def record_entry(self, session: SessionState, message: int) -> None:
         """Record a queue entry: a message that was queued, sent or dropped for a session."""
-        run = self.run
+        release = self.release
         self.context.counts.entries += 1
-        if run is not None and run.message == message:
-            run.entries[session.number] = run.entries.get(session.number, 0) + 1
-            run.latest = session
+        if release is not None and release.message == message:
+            release.entries[session.number] = release.entries.get(session.number, 0) + 1
+            release.latest = session
             return
         self.context.counts.late_entries += 1
-        if message in self._retained_count or message in self._left:
+        if message in self._retained_count or message in self._handed_over:
             return
         if self.context.is_whole and session.persistent is None:
             return  # the missing session was already reported
@@ -100,11 +105,12 @@ class FanOut:
             )
             return
         detail = f"message {message} enters the session again, long after its release"
-        self._claim(message, session, detail)
+        self._add_unexplained(message, session, detail)
 
-    def _claim(self, message: int, session: SessionState, detail: str) -> None:
+    def _add_unexplained(self, message: int, session: SessionState, detail: str) -> None:
         context = self.context
-        self._claims.append(Claim(message, session, context.sequence, context.segment, detail))
+        entry = UnexplainedEntry(message, session, context.sequence, context.segment, detail)
+        self._unexplained.append(entry)
 
     # -- reasons for late entries
 
@@ -123,80 +129,83 @@ class FanOut:
                 del self._retained_count[before]
 
     def session_ends(self, session: SessionState) -> None:
-        """Record the end of a session, for the check of shared subscriptions.
+        """Record that a session ended, and that other sessions may take over its messages.
 
-        Other members of the session's shared subscriptions can take over its messages in the same
-        batch. The queue entries of these members are then valid.
+        This is possible only for a session with a shared subscription, and only in the same batch.
         """
         if any(name.startswith("$share/") for name in session.subscriptions):
-            self._left.update(one.message for one in session.unfinished())
-            self._claims = [claim for claim in self._claims if claim.message not in self._left]
+            self._handed_over.update(one.message for one in session.unfinished())
+            self._unexplained = [
+                entry for entry in self._unexplained if entry.message not in self._handed_over
+            ]
 
-    def batch_over(self) -> None:
+    def end_batch(self) -> None:
         """Report the queue entries that are still unexplained at the end of a batch."""
-        for claim in self._claims:
+        for entry in self._unexplained:
             self.context.add(
                 "violation",
                 "fan_out",
-                f"{claim.detail}: it is not retained, and no shared subscription hands it on",
-                Place(claim.message, claim.session, (claim.sequence,), claim.segment),
+                f"{entry.detail}: it is not retained, and no shared subscription hands it on",
+                Place(entry.message, entry.session, (entry.sequence,), entry.segment),
             )
-        self._claims.clear()
-        self._left.clear()
+        self._unexplained.clear()
+        self._handed_over.clear()
 
-    # -- the end of a run
+    # -- the end of a release
 
-    def close(self, *, is_cut: bool = False) -> None:
-        """End the current run (the release of a message and its queue entries), and check it.
+    def finish_release(self, *, is_cut: bool = False) -> None:
+        """End the current release, if there is one, and check the queue entries of its message.
 
-        `is_cut` is True if the end of the run is missing from the log.
+        Args:
+            is_cut: True if later queue entries of the message may be missing from the log.
         """
-        run = self.run
-        if run is None:
+        release = self.release
+        if release is None:
             return
-        self.run = None
+        self.release = None
         context = self.context
-        entries = sum(run.entries.values())
-        context.counts.unrecorded += max(0, run.matched - entries)
-        if entries > run.matched and run.latest is not None:
+        entries = sum(release.entries.values())
+        context.counts.unrecorded += max(0, release.matched - entries)
+        if entries > release.matched and release.latest is not None:
             # Messages from an ended member of a shared subscription may follow directly.
             detail = (
-                f"message {run.message} matched {run.matched} sessions and has {entries} entries"
+                f"message {release.message} matched {release.matched} sessions and has "
+                f"{entries} entries"
             )
-            self._claim(run.message, run.latest, detail)
-        if not run.qos:
+            self._add_unexplained(release.message, release.latest, detail)
+        if not release.qos:
             return
-        if context.is_whole and run.topic is not None:
-            self._compare(run, run.topic, is_cut=is_cut and entries < run.matched)
-        elif entries < run.matched:
-            self._doubt(run, entries)
+        if context.is_whole and release.topic is not None:
+            self._compare(release, release.topic, is_cut=is_cut and entries < release.matched)
+        elif entries < release.matched:
+            self._add_unknown(release, entries)
 
-    def _compare(self, run: Run, topic: str, *, is_cut: bool) -> None:
+    def _compare(self, release: Release, topic: str, *, is_cut: bool) -> None:
         """Compare a message's queue entries with the persistent sessions that must receive it."""
         receivers = self.context.subscriptions.receivers_of(topic)
         for number, qos in receivers.granted.items():
-            if qos and number not in run.entries:
-                self._missing(run, number, is_cut=is_cut)
-        if sum(run.entries.values()) > run.matched:
+            if qos and number not in release.entries:
+                self._add_missing(release, number, is_cut=is_cut)
+        if sum(release.entries.values()) > release.matched:
             return
-        for number, count in run.entries.items():
+        for number, count in release.entries.items():
             allowed = (number in receivers.granted) + receivers.shared.get(number, 0)
             if count > allowed:
                 expected = "no subscription of its matched" if not allowed else f"{allowed} matched"
                 detail = f"{count} entries where {expected}"
-                self._add("violation", run, detail, number)
+                self._add("violation", release, detail, number)
 
-    def _missing(self, run: Run, number: int, *, is_cut: bool) -> None:
-        """Report that the persistent session `number` has no queue entry for a message."""
-        verdict: ExceptionVerdict = "inconclusive"
+    def _add_missing(self, release: Release, session_number: int, *, is_cut: bool) -> None:
+        """Report that a persistent session has no queue entry for a released message."""
+        verdict: FindingVerdict = "inconclusive"
         if is_cut:
             detail = "it is the last in the log, and the end of its batch is missing"
-        elif run.may_be_5 and number == run.publisher:
+        elif release.may_be_5 and session_number == release.publisher:
             detail = (
                 "it did not come back to its publisher, which subscribes to it; the log does not "
                 "show whether with the option no local"
             )
-        elif run.may_be_5 and not run.matched:
+        elif release.may_be_5 and not release.matched:
             detail = (
                 "it reached no session although this one subscribes; it may have expired before "
                 "its release, which the log does not show"
@@ -204,22 +213,22 @@ class FanOut:
         else:
             verdict = "violation"
             detail = "a subscription of this session matched, and it never reached its queue"
-        self._add(verdict, run, detail, number)
+        self._add(verdict, release, detail, session_number)
 
-    def _add(self, verdict: ExceptionVerdict, run: Run, detail: str, number: int) -> None:
+    def _add(self, verdict: FindingVerdict, release: Release, detail: str, number: int) -> None:
         self.context.add(
             verdict,
             "fan_out",
-            f"message {run.message}: {detail}",
-            Place(run.message, self.context.sessions.get(number), (run.sequence,)),
+            f"message {release.message}: {detail}",
+            Place(release.message, self.context.sessions.get(number), (release.sequence,)),
         )
 
-    def _doubt(self, run: Run, entries: int) -> None:
+    def _add_unknown(self, release: Release, entries: int) -> None:
         self.context.add(
             "inconclusive",
             "fan_out",
-            f"message {run.message} matched {run.matched} sessions and {entries} have an entry: "
-            "whether the others keep no record (clean sessions, QoS 0) is not known, because "
-            "the log is not whole",
-            Place(run.message, sequences=(run.sequence,)),
+            f"message {release.message} matched {release.matched} sessions and {entries} have an "
+            "entry: whether the others keep no record (clean sessions, QoS 0) is not known, "
+            "because the log is not whole",
+            Place(release.message, sequences=(release.sequence,)),
         )

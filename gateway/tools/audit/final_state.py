@@ -1,8 +1,8 @@
-"""Compares the messages that are open at the end of the log with the database.
+"""Comparison of the database with the messages that are open at the end of the log.
 
-A message is open while it is waiting for PUBREL, is queued, or is in flight. The database is read
-as the broker reads it at startup: the tables, then the journal. A message that is open in the log
-but missing from the database is lost.
+A message is open while it is waiting for a PUBREL, is queued, or is in flight. The database is read
+as the broker reads it at startup: first the tables, then the journal. A message that is open in the
+log but missing from the database is lost.
 """
 
 import sqlite3
@@ -33,12 +33,13 @@ class Database:
     """The sequence number after the last event that was checked."""
 
 
-def compare(check: LogCheck, database: Database) -> None:
-    """Compare the open messages in the log with the database (check `state` in docs/audit.md).
+def compare(log_check: LogCheck, database: Database) -> None:
+    """Compare the database with the messages that are open at the end of the checked log.
 
-    Raises `OSError` and `sqlite3.Error` if the database cannot be read.
+    This is the check `state` in docs/audit.md. Raises `OSError` and `sqlite3.Error` if the database
+    cannot be read.
     """
-    context = check.context
+    context = log_check.context
     connection = database.connection
     recovered = recover(connection, database.data_dir, [], 0.0, database.end_sequence)
     if recovered.damage:
@@ -96,13 +97,13 @@ def _compare_session(context: Context, logged: SessionState, stored: Open) -> No
             Place(one.message, logged, (one.sequence,), "database"),
         )
     if stored:
-        _beyond_the_log(context, logged, stored)
+        _add_unlogged(context, logged, stored)
 
 
-def _beyond_the_log(context: Context, logged: SessionState, stored: Open) -> None:
-    """Report messages of a session that the database contains, but that are not open in the log.
+def _add_unlogged(context: Context, logged: SessionState, stored: Open) -> None:
+    """Report messages of a session that are in the database, but are not open in the log.
 
-    There is one finding for all these messages of the session.
+    One finding is added for all of these messages. `stored` contains them.
     """
     (where, number), message = next(iter(stored.items()))
     is_firm = logged.epoch == context.epoch

@@ -1,17 +1,17 @@
-"""Result of an audit: the problems found by each check, counts, and one verdict."""
+"""Result of an audit: the findings of all checks, counts, and one verdict."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Final, Literal
 
 Verdict = Literal["ok", "violation", "inconclusive"]
-ExceptionVerdict = Literal["violation", "inconclusive"]
+FindingVerdict = Literal["violation", "inconclusive"]
 
 EXCEPTIONS_MAX: Final = 100_000
 """Maximum number of stored exceptions, about 50 MB. More exceptions are only counted: they have one
 cause, and a small gateway must be able to report it."""
 
-LAWS: Final[dict[str, str]] = {
+CHECKS: Final[dict[str, str]] = {
     "held_once": "a message is received once, and its identifier holds no other until PUBREL",
     "duplicate": "a repeat is suppressed only while its message is held",
     "released_once": "a held message is released or abandoned once",
@@ -27,11 +27,11 @@ LAWS: Final[dict[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class LawException:
-    """A finding: one place in the log where a check failed or was inconclusive."""
+class Finding:
+    """One failed or inconclusive check, with the message, session and events concerned."""
 
-    verdict: ExceptionVerdict
-    law: str
+    verdict: FindingVerdict
+    check: str
     gateway: str
     store: str
     detail: str
@@ -78,35 +78,38 @@ class Findings:
 
     source: str
     counts: Counts = field(default_factory=Counts)
-    exceptions: list[LawException] = field(default_factory=list)
+    exceptions: list[Finding] = field(default_factory=list)
     violations: int = 0
     inconclusive: int = 0
     seconds: float = 0.0
-    by_law: dict[tuple[str, str], int] = field(default_factory=dict)
+    by_check: dict[tuple[str, str], int] = field(default_factory=dict)
     """Number of exceptions by check and verdict."""
     signatures: Mapping[tuple[str, str | None], int] = field(default_factory=dict)
     """Number of segments by gateway and signing key. The key is None for unsigned segments."""
 
     @property
     def verdict(self) -> Verdict:
-        """The worst verdict of all findings. A log without events is inconclusive."""
+        """The worst verdict of all findings, or "ok" if there are none.
+
+        A log without events is inconclusive.
+        """
         if self.violations:
             return "violation"
         return "inconclusive" if self.inconclusive or not self.counts.events else "ok"
 
-    def add(self, exception: LawException) -> None:
-        """Count a finding.
+    def add(self, finding: Finding) -> None:
+        """Add a finding.
 
-        Details are stored only for the first `EXCEPTIONS_MAX` findings.
+        The first `EXCEPTIONS_MAX` findings are stored. All others are only counted.
         """
-        if exception.verdict == "violation":
+        if finding.verdict == "violation":
             self.violations += 1
         else:
             self.inconclusive += 1
-        key = (exception.law, exception.verdict)
-        self.by_law[key] = self.by_law.get(key, 0) + 1
+        key = (finding.check, finding.verdict)
+        self.by_check[key] = self.by_check.get(key, 0) + 1
         if len(self.exceptions) < EXCEPTIONS_MAX:
-            self.exceptions.append(exception)
+            self.exceptions.append(finding)
 
     def as_json(self) -> dict[str, object]:
         """Return the whole result as JSON values."""
@@ -122,7 +125,7 @@ class Findings:
                     self.signatures.items(), key=lambda item: (item[0][0], item[0][1] or "")
                 )
             ],
-            "exceptions": [asdict(exception) for exception in self.exceptions],
+            "exceptions": [asdict(finding) for finding in self.exceptions],
             "exceptions_not_shown": self.violations + self.inconclusive - len(self.exceptions),
             "seconds": round(self.seconds, 3),
         }

@@ -1,4 +1,4 @@
-"""The keys file for the option `--keys`: the public keys of each gateway, one key per line::
+"""The keys file of the option `--keys`, with the public keys of gateways, one key per line::
 
     <gateway> <public key, 64 hexadecimal digits> [prefix=<folder>] [name ...]
 
@@ -19,7 +19,10 @@ _GATEWAY = re.compile(r"[a-z0-9-]{1,64}(?:_[a-z0-9-]{1,32})?", re.ASCII)
 
 
 class KeysFileError(ValueError):
-    """Error raised if a keys file is invalid. The message names the line and the fix."""
+    """Error raised if a keys file is invalid.
+
+    The message states which line is wrong, and how to fix it.
+    """
 
 
 def load_keys(path: Path) -> dict[str, list[str]]:

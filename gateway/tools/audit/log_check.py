@@ -1,10 +1,10 @@
-"""Runs all checks of the audit on each event in a session log."""
+"""All checks of the audit, applied to the events of a session log in order."""
 
 from collections.abc import Callable, Iterable
 
 from gateway.tools.audit.context import Context, Event, Place
 from gateway.tools.audit.delivering import DeliveryChecks
-from gateway.tools.audit.fan_out import MORE_OF_THE_RUN, FanOut
+from gateway.tools.audit.fan_out import BETWEEN_ENTRIES, FanOut
 from gateway.tools.audit.findings import Findings
 from gateway.tools.audit.receiving import PublishChecks, number_in
 from gateway.tools.audit.session_state import Held, InFlight, SessionState, Waiting
@@ -13,9 +13,10 @@ _ENTRIES = frozenset({"message_queued", "delivery_started", "message_dropped"})
 
 
 class LogCheck:
-    """Runs all checks on the log of one database.
+    """All checks of the log of one database.
 
-    The caller passes events and reports breaks in log order, and then calls `finish`.
+    The caller passes the events (`take`) and the breaks (`break_here`) in the order of the log, and
+    then calls `finish`.
     """
 
     def __init__(self, findings: Findings, gateway: str, store: str) -> None:
@@ -31,17 +32,17 @@ class LogCheck:
             "store_damaged": self._damaged,
             "subscribed": self._subscribed,
             "unsubscribed": self._unsubscribed,
-            "message_held": receiving.held,
-            "duplicate_suppressed": receiving.duplicate,
-            "message_released": receiving.released,
-            "message_abandoned": receiving.abandoned,
-            "message_published": receiving.published,
-            "message_queued": delivering.queued,
-            "delivery_started": delivering.started,
-            "delivery_resent": delivering.resent,
-            "delivery_received": delivering.received,
-            "delivery_completed": delivering.completed,
-            "message_dropped": delivering.dropped,
+            "message_held": receiving.check_held,
+            "duplicate_suppressed": receiving.check_duplicate,
+            "message_released": receiving.check_released,
+            "message_abandoned": receiving.check_abandoned,
+            "message_published": receiving.check_published,
+            "message_queued": delivering.check_queued,
+            "delivery_started": delivering.check_started,
+            "delivery_resent": delivering.check_resent,
+            "delivery_received": delivering.check_received,
+            "delivery_completed": delivering.check_completed,
+            "message_dropped": delivering.check_dropped,
             "retained_set": self._retained_set,
             "retained_cleared": self._retained_cleared,
         }
@@ -62,15 +63,15 @@ class LogCheck:
         for event in events:
             sequence += 1
             kind = str(event["event"])
-            run = fan_out.run
-            if run is not None and not (
-                (kind in _ENTRIES and event.get("message") == run.message)
-                or kind in MORE_OF_THE_RUN
+            release = fan_out.release
+            if release is not None and not (
+                (kind in _ENTRIES and event.get("message") == release.message)
+                or kind in BETWEEN_ENTRIES
             ):
-                fan_out.close()
+                fan_out.finish_release()
             context.sequence = sequence
             if event["time"] != context.time_ms:
-                fan_out.batch_over()
+                fan_out.end_batch()
                 context.time_ms = number_in(event, "time")
             handler = handlers.get(kind)
             if handler is not None:
@@ -94,8 +95,8 @@ class LogCheck:
 
         The missing events might have changed the state of every session.
         """
-        self.fan_out.close(is_cut=True)
-        self.fan_out.batch_over()
+        self.fan_out.finish_release(is_cut=True)
+        self.fan_out.end_batch()
         self.context.epoch += 1
         for session in self.context.sessions.values():
             session.lose_track()
@@ -105,20 +106,21 @@ class LogCheck:
 
         `is_complete` is True if the last batch of events in the log is complete.
         """
-        self.fan_out.close(is_cut=not is_complete)
-        self.fan_out.batch_over()
+        self.fan_out.finish_release(is_cut=not is_complete)
+        self.fan_out.end_batch()
         for session in self.context.sessions.values():
             counts = self.context.counts
             counts.held_open += len(session.held)
             counts.queued_open += len(session.queue)
             counts.in_flight_open += len(session.outbound)
 
-    def doubt(self, why: str, *, also_firm: bool) -> None:
-        """Report that it is unknown what happened to the open messages.
+    def report_unknown_outcomes(self, why: str, *, include_all: bool) -> None:
+        """Report open messages as inconclusive, because it is unknown what happened to them.
 
-        `why` gives the reason, such as events that are missing from the log. If `also_firm` is
-        True, all open messages are reported. Otherwise only messages from before the latest break
-        are reported.
+        Args:
+            why: the reason, for example that events are missing from the log.
+            include_all: True to report all open messages. False to report only those that were
+                already open at the latest break in the log.
         """
         for session in self.context.sessions.values():
             everything: list[Held | Waiting | InFlight] = [
@@ -127,7 +129,7 @@ class LogCheck:
                 *session.outbound.values(),
             ]
             for one in everything:
-                if also_firm or one.epoch < self.context.epoch:
+                if include_all or one.epoch < self.context.epoch:
                     self.context.add(
                         "inconclusive",
                         "released_once" if isinstance(one, Held) else "delivery",

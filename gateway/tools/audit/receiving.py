@@ -1,4 +1,4 @@
-"""Checks that publications are accepted and released once, and that repeats are suppressed."""
+"""Checks that messages are received once and released once, and that repeats are suppressed."""
 
 from gateway.tools.audit.context import Context, Event
 from gateway.tools.audit.fan_out import FanOut
@@ -17,7 +17,7 @@ def number_in(event: Event, name: str) -> int:
 
 
 class PublishChecks:
-    """Runs the checks `held_once`, `duplicate` and `released_once` (docs/audit.md) on messages."""
+    """The checks `held_once`, `duplicate` and `released_once` (docs/audit.md), event by event."""
 
     def __init__(self, context: Context, fan_out: FanOut) -> None:
         self.context = context
@@ -25,8 +25,8 @@ class PublishChecks:
         self._taken = Marks()
         """Numbers of the messages received so far. Each number may occur once."""
 
-    def held(self, event: Event) -> None:
-        """Check a log event: a QoS 2 PUBLISH arrived for the first time."""
+    def check_held(self, event: Event) -> None:
+        """Check the log event `message_held`, which records a newly received QoS 2 PUBLISH."""
         context = self.context
         session = context.session_of(event)
         packet_id, message = number_in(event, "packet_id"), number_in(event, "message")
@@ -57,13 +57,13 @@ class PublishChecks:
                 session=self.context.sessions.get(session),
             )
 
-    def duplicate(self, event: Event) -> None:
-        """Check a log event: a QoS 2 PUBLISH was suppressed, because it was a repeat."""
+    def check_duplicate(self, event: Event) -> None:
+        """Check the log event `duplicate_suppressed`, which records a repeated QoS 2 PUBLISH."""
         self.context.counts.duplicates_suppressed += 1
         self._held_of(event, "duplicate")
 
-    def released(self, event: Event) -> None:
-        """Check a log event: a PUBREL released a message.
+    def check_released(self, event: Event) -> None:
+        """Check the log event `message_released`, which records that a PUBREL released a message.
 
         A released message is forwarded to the subscribers.
         """
@@ -73,7 +73,7 @@ class PublishChecks:
         session = context.session_of(event)
         if held is not None:
             del session.held[number_in(event, "packet_id")]
-        self.fan_out.begin(
+        self.fan_out.begin_release(
             session.number,
             number_in(event, "message"),
             held.topic if held is not None else None,
@@ -82,13 +82,16 @@ class PublishChecks:
             may_be_5=session.may_be_5,
         )
 
-    def abandoned(self, event: Event) -> None:
-        """Check a log event: a message was discarded after `await_rel_timeout`."""
+    def check_abandoned(self, event: Event) -> None:
+        """Check the log event `message_abandoned`, which records a message that was discarded.
+
+        The broker discards a message if its PUBREL does not arrive within `await_rel_timeout`.
+        """
         self.context.counts.abandoned += 1
         if self._held_of(event, "released_once") is not None:
             del self.context.session_of(event).held[number_in(event, "packet_id")]
 
-    def _held_of(self, event: Event, law: str) -> Held | None:
+    def _held_of(self, event: Event, check: str) -> Held | None:
         context = self.context
         session = context.session_of(event)
         packet_id, message = number_in(event, "packet_id"), number_in(event, "message")
@@ -102,7 +105,7 @@ class PublishChecks:
         else:
             found, epoch = "it was never held", session.epoch
         context.report(
-            law,
+            check,
             f"{event['event']} of message {message} under packet identifier {packet_id}, but "
             f"{found}",
             epoch=epoch,
@@ -111,17 +114,18 @@ class PublishChecks:
         )
         return None
 
-    def published(self, event: Event) -> None:
-        """Check a log event: a message was forwarded without waiting for a PUBREL.
+    def check_published(self, event: Event) -> None:
+        """Check the log event `message_published`, which records a message forwarded immediately.
 
-        Such a message has QoS 0 or 1, comes from a clean session, or is a will.
+        The broker does not wait for a PUBREL if the message has QoS 0 or 1, comes from a clean
+        session, or is a will.
         """
         context = self.context
         message, number = number_in(event, "message"), number_in(event, "session")
         context.counts.published += 1
         self._take(message, "published", number)
         session = context.sessions.get(number)
-        self.fan_out.begin(
+        self.fan_out.begin_release(
             number,
             message,
             str(event["topic"]) if event["origin"] != "gateway" else None,

@@ -1,4 +1,4 @@
-"""Decides which of several segments with the same number is genuine, using the chain of hashes.
+"""Search for the genuine segment if a gateway has several segments with the same number.
 
 A gateway uses each segment number once, and each segment contains the SHA-256 of the previous
 segment. The first signed segment therefore proves which unsigned segments before it are genuine. If
@@ -9,24 +9,23 @@ from collections.abc import Iterator
 from itertools import groupby, pairwise
 from pathlib import Path
 
-from gateway.tools.audit.segments import in_order, stretch_of
-from gateway.tools.audit.vouching import SignatureTrust
-from gateway.tools.audit.walk import Stretch
+from gateway.tools.audit.log_reader import EventRange
+from gateway.tools.audit.segments import event_range_of, in_order
+from gateway.tools.audit.signature_trust import SignatureTrust
 from gateway.uploader.segments.names import SegmentName
 from gateway.uploader.segments.verify import DamagedSegment
 
 Found = tuple[SegmentName, Path]
 
 
-def rejected_rivals(found: dict[str, str], vouching: SignatureTrust) -> dict[str, str]:
+def rejected_rivals(found: dict[str, str], trust: SignatureTrust) -> dict[str, str]:
     """Return the segments to reject because another segment with the same number is genuine.
 
     The result maps the file name of each rejected segment to the reason.
 
     Args:
-        found: the segments to compare. Maps each segment's file name to its folder.
-        vouching: decides which keys are trusted. A segment that is signed with an untrusted key
-            proves nothing.
+        found: all segments, as a mapping from file name to folder.
+        trust: the trusted keys. A segment that is signed with another key proves nothing.
     """
     rejected: dict[str, str] = {}
     for gateway in _contested_gateways(found):
@@ -35,7 +34,7 @@ def rejected_rivals(found: dict[str, str], vouching: SignatureTrust) -> dict[str
             number: list(members)
             for number, members in groupby(in_order(own), lambda each: each[0].segment)
         }
-        rejected.update(_outside_the_chain(by_number, vouching))
+        rejected.update(_outside_the_chain(by_number, trust))
     return rejected
 
 
@@ -51,57 +50,57 @@ def _contested_gateways(found: dict[str, str]) -> Iterator[str]:
 
 
 def _outside_the_chain(
-    by_number: dict[int, list[Found]], vouching: SignatureTrust
+    by_number: dict[int, list[Found]], trust: SignatureTrust
 ) -> Iterator[tuple[str, str]]:
     """Yield the file name of each segment outside the chain, with the reason for its rejection.
 
-    The chain of hashes is followed backwards from a trusted segment.
+    The chain of hashes is followed backwards from a genuine segment (`_chain_start`).
     """
-    stretch = _known_end(by_number, vouching)
-    while stretch is not None and stretch.previous_sha256 is not None:
-        assert stretch.segment is not None
-        rivals = by_number.get(stretch.segment - 1, [])
-        real = next((each for each in rivals if each[0].sha256 == stretch.previous_sha256), None)
+    segment = _chain_start(by_number, trust)
+    while segment is not None and segment.previous_sha256 is not None:
+        assert segment.segment is not None
+        rivals = by_number.get(segment.segment - 1, [])
+        real = next((each for each in rivals if each[0].sha256 == segment.previous_sha256), None)
         if real is None:
             return
         for _, path in rivals:
             if path != real[1]:
-                named = f"segment {stretch.segment} names as the one before it"
+                named = f"segment {segment.segment} names as the one before it"
                 yield path.name, f"another segment {real[0].segment} is the one that {named}"
-        stretch = _read(*real)
+        segment = _read(*real)
 
 
-def _known_end(by_number: dict[int, list[Found]], vouching: SignatureTrust) -> Stretch | None:
-    """Return the segment from which the chain is followed backwards.
+def _chain_start(by_number: dict[int, list[Found]], trust: SignatureTrust) -> EventRange | None:
+    """Return the segment from which to follow the chain of hashes backwards.
 
-    This is the first signed segment. If no segment is signed, the newest segment is returned, or
-    None if several segments have the highest number.
+    This is the first segment with a trusted signature. If there is none, it is the newest segment.
+    The result is None if several segments have the highest number, or if the newest is damaged.
     """
     for number in sorted(by_number):
-        stretch = _signed_of(by_number[number], vouching)
-        if stretch is not None:
-            return stretch
+        segment = _signed_of(by_number[number], trust)
+        if segment is not None:
+            return segment
     newest = by_number[max(by_number)]
     return _read(*newest[0]) if len(newest) == 1 else None
 
 
-def _signed_of(members: list[Found], vouching: SignatureTrust) -> Stretch | None:
-    """Return the only segment with a trusted signature, or None if there are none or several.
+def _signed_of(members: list[Found], trust: SignatureTrust) -> EventRange | None:
+    """Return the one segment with a trusted signature, or None if there are none or several.
 
     `members` are all segments that have the same number.
     """
     signed = [
-        stretch
-        for stretch in (_read(*each) for each in members)
-        if stretch is not None
-        and stretch.public_key is not None
-        and vouching.may_vouch(stretch.gateway, stretch.public_key)
+        segment
+        for segment in (_read(*each) for each in members)
+        if segment is not None
+        and segment.public_key is not None
+        and trust.is_trusted(segment.gateway, segment.public_key)
     ]
     return signed[0] if len(signed) == 1 else None
 
 
-def _read(name: SegmentName, path: Path) -> Stretch | None:
+def _read(name: SegmentName, path: Path) -> EventRange | None:
     try:
-        return stretch_of(name, path)
+        return event_range_of(name, path)
     except DamagedSegment:
         return None

@@ -23,11 +23,11 @@ from gateway.broker.store.journal_files import (
     sequence_of,
 )
 from gateway.tools.audit.final_state import Database, compare
-from gateway.tools.audit.findings import Findings, LawException
+from gateway.tools.audit.findings import Finding, Findings
+from gateway.tools.audit.log_reader import EventRange, LogReader
 from gateway.tools.audit.rivals import rejected_rivals
-from gateway.tools.audit.segments import in_order, segments_below, stretch_of
-from gateway.tools.audit.vouching import SignatureTrust
-from gateway.tools.audit.walk import Stretch, Walk
+from gateway.tools.audit.segments import event_range_of, in_order, segments_below
+from gateway.tools.audit.signature_trust import SignatureTrust
 from gateway.uploader.segments.signing_key import public_keys_in
 from gateway.uploader.segments.verify import DamagedSegment, UnknownVersion
 
@@ -47,13 +47,16 @@ class Audit:
     ) -> None:
         """Prepare an audit of `source`.
 
-        `pinned` contains the public keys of each gateway from the file given with `--keys`.
+        Args:
+            source: the data directory or folder, named in the result.
+            progress: called with the number of checked events and the current file.
+            pinned: the public keys in the file of the option `--keys`, by gateway.
         """
         self.findings = Findings(str(source))
-        self._vouching = SignatureTrust(pinned)
-        self.findings.signatures = self._vouching.segments
+        self._trust = SignatureTrust(pinned)
+        self.findings.signatures = self._trust.segments
         self._progress = progress
-        self._walks: dict[str, Walk] = {}
+        self._readers: dict[str, LogReader] = {}
         self._judged: set[str] = set()
         self._strange: set[Path] = set()
 
@@ -63,8 +66,8 @@ class Audit:
         Raises `OSError` if a file cannot be read.
         """
         self._segments([directory])
-        for walk in self._walks.values():
-            self._finish(walk)
+        for reader in self._readers.values():
+            self._finish(reader)
         return self.findings
 
     def data_directory(self, data_dir: Path, gateway: str) -> Findings:
@@ -74,7 +77,7 @@ class Audit:
         """
         refuse_newer_database(data_dir / DATABASE_NAME)
         log = data_dir / "log"
-        self._vouching.trust(gateway, public_keys_in(log))
+        self._trust.add_keys(gateway, public_keys_in(log))
         directories = [log / "sealed", log / "sent", data_dir / "uploaded"]
         self._segments(directories)
         with closing(connect_read_only(data_dir / DATABASE_NAME)) as connection:
@@ -83,39 +86,39 @@ class Audit:
             # The first read fixes the snapshot. All that was exported before is now sealed.
             connection.execute("SELECT count(*) FROM meta").fetchone()
             self._segments(directories)
-            walk = self._walk_of(gateway)
-            end_sequence = self._journal(data_dir, directories, walk)
-            self._finish(walk, Database(connection, data_dir, end_sequence))
-        for other in self._walks.values():
-            if other is not walk:
+            reader = self._reader_of(gateway)
+            end_sequence = self._journal(data_dir, directories, reader)
+            self._finish(reader, Database(connection, data_dir, end_sequence))
+        for other in self._readers.values():
+            if other is not reader:
                 self._finish(other)
         return self.findings
 
-    def _walk_of(self, gateway: str) -> Walk:
-        if gateway not in self._walks:
-            self._walks[gateway] = Walk(self.findings, gateway)
-        return self._walks[gateway]
+    def _reader_of(self, gateway: str) -> LogReader:
+        if gateway not in self._readers:
+            self._readers[gateway] = LogReader(self.findings, gateway)
+        return self._readers[gateway]
 
     def _segments(self, directories: list[Path]) -> None:
         found, strange = segments_below(directories)
-        rejected = rejected_rivals(found, self._vouching)
+        rejected = rejected_rivals(found, self._trust)
         for name, path in in_order(found):
             if path.name in self._judged:
                 continue
             self._judged.add(path.name)
-            walk = self._walk_of(name.gateway)
+            reader = self._reader_of(name.gateway)
             try:
-                stretch = stretch_of(name, path)
+                event_range = event_range_of(name, path)
                 objection = rejected.get(path.name)
-                objection = objection or self._vouching.objection_to(name, stretch.public_key)
+                objection = objection or self._trust.objection_to(name, event_range.public_key)
                 if objection is None:
-                    walk.take(stretch)
+                    reader.take(event_range)
                 else:
-                    walk.damaged(path.name, objection)
+                    reader.damaged(path.name, objection)
             except UnknownVersion as unknown:
-                walk.damaged(path.name, f"segment {name.segment} cannot be read: {unknown}")
+                reader.damaged(path.name, f"segment {name.segment} cannot be read: {unknown}")
             except DamagedSegment as damage:
-                walk.damaged(path.name, f"segment {name.segment} is damaged: {damage}")
+                reader.damaged(path.name, f"segment {name.segment} is damaged: {damage}")
             self.findings.counts.segments += 1
             self._progress(self.findings.counts.events, f"segment {name.segment}")
         for path in strange:
@@ -123,17 +126,15 @@ class Audit:
                 continue
             self._strange.add(path)
             detail = "its name is no segment's name: it was renamed, and not read"
-            self.findings.add(
-                LawException("inconclusive", "log", "", "", detail, segment=path.name)
-            )
+            self.findings.add(Finding("inconclusive", "log", "", "", detail, segment=path.name))
 
-    def _journal(self, data_dir: Path, directories: list[Path], walk: Walk) -> int:
+    def _journal(self, data_dir: Path, directories: list[Path], reader: LogReader) -> int:
         """Check the batches of the journal that no segment contains yet.
 
         Return the sequence number after the last event in the journal.
         """
         files = journal_files(data_dir / FOLDER_NAME)
-        exported_until = _exported_until(files, walk)
+        exported_until = _exported_until(files, reader)
         end_sequence = 1
         for file in files:
             blobs = file.blobs(is_newest=file is files[-1])
@@ -142,10 +143,10 @@ class Audit:
                 self._segments(directories)
                 continue
             for blob in blobs:
-                end_sequence = max(end_sequence, self._batch(walk, blob, exported_until))
+                end_sequence = max(end_sequence, self._batch(reader, blob, exported_until))
         return end_sequence
 
-    def _batch(self, walk: Walk, blob: bytes, exported_until: int) -> int:
+    def _batch(self, reader: LogReader, blob: bytes, exported_until: int) -> int:
         """Check one encoded batch of the journal.
 
         Return the sequence number after the batch's last event, or 0 if the batch is damaged.
@@ -154,18 +155,18 @@ class Audit:
         try:
             batch = decode(blob)
         except DamagedBlob as damage:
-            if walk.check is None or sequence >= walk.check.next_sequence:
-                walk.damaged("journal", f"the batch at sequence {sequence}: {damage}")
+            if reader.check is None or sequence >= reader.check.next_sequence:
+                reader.damaged("journal", f"the batch at sequence {sequence}: {damage}")
             return 0
         last = batch.first_sequence + len(batch.events) - 1
-        is_exported = sequence <= exported_until and walk.is_past(batch.store, last)
+        is_exported = sequence <= exported_until and reader.is_past(batch.store, last)
         # If the batch was in a missing segment, the gap was already reported.
-        if not walk.has_seen(batch.store, batch.boot, last) and not is_exported:
+        if not reader.has_seen(batch.store, batch.boot, last) and not is_exported:
             for event in batch.events:
                 event["time"] = batch.time_ms
-            walk.take(
-                Stretch(
-                    walk.gateway,
+            reader.take(
+                EventRange(
+                    reader.gateway,
                     batch.store,
                     batch.boot,
                     batch.first_sequence,
@@ -176,26 +177,26 @@ class Audit:
             self._progress(self.findings.counts.events, "journal")
         return last + 1
 
-    def _finish(self, walk: Walk, database: Database | None = None) -> None:
-        check = walk.end()
+    def _finish(self, reader: LogReader, database: Database | None = None) -> None:
+        check = reader.end()
         if check is None:
             return
         check.finish(is_complete=database is not None)
         if database is None:
-            check.doubt("events after it are missing", also_firm=False)
+            check.report_unknown_outcomes("events after it are missing", include_all=False)
         else:
             self._progress(self.findings.counts.events, "the database")
             compare(check, database)
 
 
-def _exported_until(files: list[JournalFile], walk: Walk) -> int:
-    """Find the newest journal batch that a segment might contain. Return its first sequence number.
+def _exported_until(files: list[JournalFile], reader: LogReader) -> int:
+    """Return the first sequence number of the newest batch that may have been exported.
 
-    A segment might contain a batch if a segment from the same broker run has been read. Return 0 if
-    there is no such batch.
+    A batch in the journal may have been exported to a segment if a segment from the same broker run
+    has been read. Return 0 if there is no such batch.
     """
     for file in reversed(files):
         for blob in reversed(file.blobs(is_newest=file is files[-1]) or []):
-            if walk.has_read(boot_of(blob)):
+            if reader.has_read(boot_of(blob)):
                 return sequence_of(blob)
     return 0

@@ -1,11 +1,11 @@
-"""Finds the segments of a log in one or more directories, and loads them in order."""
+"""Functions that find segments in directories, sort them, and load their events."""
 
 import os
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
-from gateway.tools.audit.walk import Stretch
+from gateway.tools.audit.log_reader import EventRange
 from gateway.uploader.segments.names import SegmentName, path_of, segment_name_of
 from gateway.uploader.segments.verify import load_segment
 
@@ -52,10 +52,11 @@ def _number_of(text: str) -> int:
     return int(text.split(".", 3)[2])
 
 
-def stretch_of(name: SegmentName, path: Path) -> Stretch:
-    """Load a segment, and return its events and header fields.
+def event_range_of(name: SegmentName, path: Path) -> EventRange:
+    """Load a segment from a file, and return its events and header fields.
 
-    Raises `DamagedSegment` if the segment is invalid, and `OSError` if it cannot be read.
+    If the uploader has moved the file from `sealed` to `sent`, it is read from there. Raises
+    `DamagedSegment` if the segment is invalid, and `OSError` if it cannot be read.
     """
     try:
         segment = load_segment(path)
@@ -64,7 +65,7 @@ def stretch_of(name: SegmentName, path: Path) -> Stretch:
         sealed = path.parent if path.parent.name == "sealed" else path.parent.parent
         segment = load_segment(path_of(sealed.parent / "sent", name))
     previous = segment.header.get("previous_sha256")
-    return Stretch(
+    return EventRange(
         name.gateway,
         str(segment.header.get("store")),
         name.boot,

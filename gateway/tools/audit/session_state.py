@@ -1,9 +1,9 @@
-"""The messages that are open at one point in the log, by session: held, queued or in flight.
+"""State of each session at one point in the log: its held, queued and in-flight messages.
 
-The audit keeps only these messages in memory. At that point, the gateway had all of them on disk.
-`epoch` is the number of breaks before an event. A break is a place where events are missing. The
-state might have changed during a break, so events before the latest break prove nothing by
-themselves.
+The audit keeps only these open messages in memory. At that point, the gateway had all of them on
+disk. `epoch` is the number of breaks before an event. A break is a place where events are missing.
+The missing events might have changed the state, so an event before the latest break does not prove
+what the state is now.
 """
 
 from collections import deque
@@ -76,7 +76,10 @@ class SessionState:
         self.entered_from = None
 
     def unfinished(self) -> list[Waiting | InFlight]:
-        """Return the messages that other sessions can take over when this session ends."""
+        """Return the messages that other sessions can take over when this session ends.
+
+        These are all queued messages, and the QoS 1 messages in flight.
+        """
         return [*self.queue, *(one for one in self.outbound.values() if one.qos == 1)]
 
 

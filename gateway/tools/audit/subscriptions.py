@@ -1,9 +1,9 @@
-"""Determines the persistent sessions that must receive a message, from recorded subscriptions.
+"""Recorded subscriptions, which determine the persistent sessions that must receive a message.
 
-Clean sessions and subscriptions at QoS 0 are not logged, but the field `matched` of an event counts
-them too. `matched` is therefore only an upper limit for the number of queue entries. The
-subscriptions determine whether an entry is missing. The topic matching of the broker's core is
-deliberately not used here, because the audit verifies the core.
+The field `matched` of an event also counts clean sessions and subscriptions at QoS 0, which are not
+logged. It is therefore only an upper limit for the number of queue entries, and the recorded
+subscriptions are needed to find missing entries. This module does not use the topic matching of the
+broker's core, because the audit verifies the core.
 """
 
 from dataclasses import dataclass, field

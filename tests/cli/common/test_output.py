@@ -18,7 +18,7 @@ from gateway.cli.control.ctl import application as ctl
 from gateway.cli.main import run
 from gateway.cli.tables import ingest
 from gateway.configuration import load
-from gateway.tools.audit.findings import Findings, LawException
+from gateway.tools.audit.findings import Finding, Findings
 from gateway.tools.bench.result import Faults, Reading, Result
 from gateway.tools.bench.scenario import Scenario
 from tests.cli.reports import REPORT
@@ -126,13 +126,11 @@ def test_ingest_prints_the_whole_report(tmp_path: Path, capsys: pytest.CaptureFi
 
 def test_the_page_has_the_keys_of_an_audit() -> None:
     findings = Findings("log")
-    findings.add(LawException("violation", "held_once", "gw-1", "s", "twice"))
+    findings.add(Finding("violation", "held_once", "gw-1", "s", "twice"))
     document = findings.as_json()
     keys = documented("audit")
     assert set(document) == set(keys)
-    assert all(
-        f"`{field.name}`" in keys["exceptions"] for field in dataclasses.fields(LawException)
-    )
+    assert all(f"`{field.name}`" in keys["exceptions"] for field in dataclasses.fields(Finding))
 
 
 def test_the_page_has_the_keys_of_a_load() -> None:

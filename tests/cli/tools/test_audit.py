@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from gateway.cli.main import run
+from tests.audit_checks.cases import CASES
+from tests.audit_checks.events import begin, life
 from tests.contract.segments import OTHER_SEED, SEED, LogWriter, public_key_of
-from tests.laws.cases import CASES
-from tests.laws.events import begin, life
 
 
 def land(directory: Path, *names: str) -> None:
@@ -40,7 +40,7 @@ def test_json_names_every_exception(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert run(["audit", "--segments", str(tmp_path), "--json"]) == 3
     result = json.loads(capsys.readouterr().out)
     assert result["verdict"] == "violation"
-    assert {one["law"] for one in result["exceptions"]} == {"delivery", "held_once"}
+    assert {one["check"] for one in result["exceptions"]} == {"delivery", "held_once"}
     assert all(one["segment"] and one["sequences"] for one in result["exceptions"])
 
 

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from gateway.cli.main import run
 from gateway.cli.tools.audit_report import EXCEPTIONS_SHOWN_MAX, render
-from tests.laws.cases import CASES, Case, Log
+from tests.audit_checks.cases import CASES, Case, Log
 
 
 def test_a_client_id_cannot_paint_the_terminal(
@@ -26,7 +26,7 @@ def test_a_client_id_cannot_paint_the_terminal(
 def exception(number: int, verdict: str = "inconclusive", **changes: Any) -> dict[str, Any]:
     return {
         "verdict": verdict,
-        "law": "delivery",
+        "check": "delivery",
         "message": number,
         "session": None,
         "client_id": "",

@@ -1,4 +1,4 @@
-"""The law `fan_out`: sessions that a topic reaches, by Spark's implementation of filters."""
+"""The check `fan_out`: sessions that a topic reaches, by Spark's implementation of filters."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from cloud_jobs.audit.findings import WHOLE_ONLY, finding
-from cloud_jobs.audit.run import judged
+from cloud_jobs.audit.run import with_verdicts
 
 
 def test_a_break_between_two_events_makes_what_contradicts_them_inconclusive_or_nothing(
@@ -25,7 +25,8 @@ def test_a_break_between_two_events_makes_what_contradicts_them_inconclusive_or_
         finding(rows, F.lit("whole"), F.lit("twice"), since, WHOLE_ONLY)
     )
     verdicts = {
-        (row.law, row.store, row.sequence): row.verdict for row in judged(found, breaks).collect()
+        (row.check_name, row.store, row.sequence): row.verdict
+        for row in with_verdicts(found, breaks).collect()
     }
     assert verdicts == {
         ("firm", "store", 5): "violation",

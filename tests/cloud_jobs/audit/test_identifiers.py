@@ -1,4 +1,4 @@
-"""The laws on packet identifiers: which events an exception names."""
+"""The checks of packet identifiers: which events an exception names."""
 
 from __future__ import annotations
 

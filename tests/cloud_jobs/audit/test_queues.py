@@ -1,4 +1,4 @@
-"""The law `delivery` on queues: which events an exception names."""
+"""The check `delivery` on queues: which events an exception names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All cases of the laws (tests/laws/cases.py), judged in Spark with one ingestion and one audit."""
+"""All cases of tests/audit_checks/cases.py, audited in Spark with one ingestion and one audit."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from cloud_jobs.audit.run import audited
+from cloud_jobs.audit.run import audit_tables
 from cloud_jobs.errors import IngestError
+from tests.audit_checks.cases import CASES, Case
 from tests.cloud_jobs.conftest import Ingested, Place
-from tests.laws.cases import CASES, Case
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.gateway)
-def test_a_case_has_one_exception_for_each_of_its_laws(case: Case, audit: dict[str, Any]) -> None:
+def test_a_case_has_one_exception_for_each_of_its_checks(case: Case, audit: dict[str, Any]) -> None:
     mine = [one for one in audit["exceptions"] if one["gateway"] == case.gateway]
-    assert Counter((one["verdict"], one["law"]) for one in mine) == case.exceptions, mine
+    assert Counter((one["verdict"], one["check"]) for one in mine) == case.exceptions, mine
 
 
 def test_the_worst_case_is_the_verdict_of_all_and_every_exception_is_counted(
@@ -40,4 +40,4 @@ def test_the_counts_are_those_of_the_events(audit: dict[str, Any], ingested: Ing
 
 def test_tables_that_are_not_ours_are_refused_in_one_line(place: Place) -> None:
     with pytest.raises(IngestError, match="are they those that `oncegate ingest` wrote"):
-        audited(place.spark, place.settings.tables, lambda _: None)
+        audit_tables(place.spark, place.settings.tables, lambda _: None)

@@ -1,4 +1,4 @@
-"""The law `session`: which events an exception names."""
+"""The check `session`: which events an exception names."""
 
 from __future__ import annotations
 

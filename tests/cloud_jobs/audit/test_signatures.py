@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from cloud_jobs.audit.signatures import signatures_of, unvouched
+from cloud_jobs.audit.signatures import signatures_of, untrusted_segments
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.schemas import GATEWAY_KEYS, SEGMENTS
 from tests.cloud_jobs.conftest import Ingested, Place
@@ -74,7 +74,7 @@ def test_segments_are_counted_by_the_key_that_signed_them(tables: Tables) -> Non
 
 
 def test_what_was_taken_and_no_key_vouches_for_is_found(tables: Tables) -> None:
-    rows = unvouched(tables)
+    rows = untrusted_segments(tables)
     assert rows is not None
     found = {row["at"]: row["detail"] for row in rows.collect()}
     assert found == {
@@ -100,5 +100,5 @@ def test_tables_of_a_version_without_keys_are_all_unsigned(place: Place) -> None
     row = {name: value for name, value in segment(1, None).items() if name in columns}
     found = place.spark.createDataFrame([row], SEGMENTS).select(*columns)
     found.write.format("delta").save(tables.path("segments"))
-    assert unvouched(tables) is None
+    assert untrusted_segments(tables) is None
     assert signatures_of(tables) == [{"gateway": "gw-1", "public_key": None, "segments": 1}]

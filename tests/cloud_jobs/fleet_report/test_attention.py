@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from cloud_jobs.fleet_report.attention import Line, attention_of, lines_by_gateway
+from cloud_jobs.fleet_report.attention import Problem, attention_of, problems_by_gateway
 from cloud_jobs.fleet_report.page_tables import REASONS
 from tests.cloud_jobs.fleet_report.conftest import Fleet
 from tests.cloud_jobs.fleet_report.simulated_fleet import PLANTED
@@ -41,7 +41,7 @@ def test_each_planted_fault_is_found_and_nothing_else_of_its_kind(
     fleet: Fleet, kind: str, level: str, line: tuple[str, str | None, str]
 ) -> None:
     (group,) = [group for group in attention_of(fleet.figures) if group.kind == kind]
-    assert list(group.lines) == [Line(*line)]
+    assert list(group.problems) == [Problem(*line)]
     assert (group.count, group.level) == (1, level)
 
 
@@ -53,7 +53,7 @@ def test_the_worst_kinds_are_first(fleet: Fleet) -> None:
 
 def test_a_gateway_without_a_fault_has_no_line(fleet: Fleet) -> None:
     groups = attention_of(fleet.figures)
-    lines = lines_by_gateway(groups)
+    lines = problems_by_gateway(groups)
     assert lines.get("gw-0001", []) == []
     assert lines.get(PLANTED.new_gateway, []) == []
     assert [line.gateway for _, line in lines[PLANTED.drops]] == [PLANTED.drops]
@@ -65,13 +65,13 @@ def test_versions_are_compared_by_their_numbers(fleet: Fleet) -> None:
                                     strict=False)]  # fmt: skip
     groups = attention_of(dataclasses.replace(fleet.figures, gateways=rows))
     (old,) = [group for group in groups if group.kind == "versions"]
-    assert [line.text for line in old.lines] == ["runs 0.9.0; the newest is 0.10.0"]
+    assert [line.text for line in old.problems] == ["runs 0.9.0; the newest is 0.10.0"]
 
 
 def test_a_gateway_whose_drops_are_beyond_the_rows_by_reason_has_their_sum(fleet: Fleet) -> None:
     groups = attention_of(dataclasses.replace(fleet.figures, not_delivered=[]))
     (drops,) = [group for group in groups if group.kind == "drops"]
-    assert list(drops.lines) == [Line(PLANTED.drops, None, "70 messages not delivered")]
+    assert list(drops.problems) == [Problem(PLANTED.drops, None, "70 messages not delivered")]
 
 
 def test_messages_that_expired_as_their_publisher_asked_need_no_attention(fleet: Fleet) -> None:

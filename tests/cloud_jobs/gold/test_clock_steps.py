@@ -2,10 +2,10 @@
 
 import pytest
 
-from cloud_jobs.gold.clock_steps import Correction, Step, Stretch, corrections_of
+from cloud_jobs.gold.clock_steps import Correction, Segment, Step, corrections_of
 
-BEFORE = Stretch("a", 1, 10, "unsynchronised")
-AFTER = Stretch("b", 11, 20, "synchronised")
+BEFORE = Segment("a", 1, 10, "unsynchronised")
+AFTER = Segment("b", 11, 20, "synchronised")
 
 
 def offsets(found: list[Correction]) -> dict[tuple[int, int], int | None]:
@@ -27,20 +27,20 @@ def test_several_steps_add_up() -> None:
 
 
 def test_a_clock_that_is_lost_again_is_off_by_the_steps_since() -> None:
-    lost = Stretch("c", 21, 30, "unknown")
+    lost = Segment("c", 21, 30, "unknown")
     found = corrections_of([BEFORE, AFTER, lost], [Step(11, 7), Step(25, 2_000)])
     assert offsets(found) == {(1, 10): 7, (21, 24): 0, (25, 30): -2_000}
 
 
 @pytest.mark.parametrize(
-    "stretches",
-    [[BEFORE], [BEFORE, Stretch("b", 12, 20, "synchronised")]],
+    "segments",
+    [[BEFORE], [BEFORE, Segment("b", 12, 20, "synchronised")]],
     ids=["never synchronised", "over a gap"],
 )
 def test_without_a_synchronised_event_next_to_it_a_time_is_not_known(
-    stretches: list[Stretch],
+    segments: list[Segment],
 ) -> None:
-    assert offsets(corrections_of(stretches, [Step(11, 5_000)])) == {(1, 10): None}
+    assert offsets(corrections_of(segments, [Step(11, 5_000)])) == {(1, 10): None}
 
 
 def test_synchronised_segments_need_no_correction() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from pyspark.sql import Row, SparkSession
 
-from cloud_jobs.gold.readings import placed
+from cloud_jobs.gold.readings import with_corrected_times
 from cloud_jobs.limits import SENSOR_CLOCK_DAYS_MAX, TEXT_CHARACTERS_MAX
 from cloud_jobs.tables.gold_schemas import CLOCK_CORRECTIONS
 from cloud_jobs.tables.schemas import READINGS
@@ -31,7 +31,7 @@ def places(
     }  # fmt: skip
     rows = spark.createDataFrame([tuple(one.values()) for one in readings], READINGS)
     known = spark.createDataFrame([tuple(correction.values())], CLOCK_CORRECTIONS)
-    return placed(rows, known).orderBy("sequence").collect()
+    return with_corrected_times(rows, known).orderBy("sequence").collect()
 
 
 def test_a_time_by_a_wrong_clock_is_corrected_and_a_sensors_own_is_kept(

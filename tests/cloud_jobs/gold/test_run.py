@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cloud_jobs.gold.run import gold
+from cloud_jobs.gold.run import update_gold
 from cloud_jobs.tables.gold_schemas import GOLD_TABLES
 from tests.cloud_jobs.conftest import Ingested, Place
 from tests.cloud_jobs.deaths import killed_at, made_gold
@@ -18,7 +18,7 @@ from tests.contract.segments import SEED, LogWriter, opened, readings
 
 def test_a_run_with_nothing_new_changes_nothing(golden: Place) -> None:
     before = {name: golden.rows(name) for name in ("boots", "qos2_messages")}
-    result = gold(golden.spark, golden.settings.tables, lambda _: None)
+    result = update_gold(golden.spark, golden.settings.tables, lambda _: None)
     assert (result["batches"], result["through_batch"]) == (0, 2)
     assert {name: golden.rows(name) for name in before} == before
 
@@ -46,7 +46,7 @@ def test_a_run_that_died_is_finished_first_wherever_it_died(
         killed_at(step, lambda die: made_gold(place, die))
         # Segments that landed meanwhile are not part of this run.
         shutil.copytree(ingested.place.settings.tables, place.settings.tables, dirs_exist_ok=True)
-    result = gold(place.spark, place.settings.tables, lambda _: None)
+    result = update_gold(place.spark, place.settings.tables, lambda _: None)
     assert (result["batches"], result["through_batch"], result["is_audited"]) == (2, 2, True)
     for name in GOLD_TABLES:
         if name != "gold_runs":
@@ -62,12 +62,12 @@ def test_events_that_were_withdrawn_are_in_no_gold_table(place: Place) -> None:
     log = LogWriter("new", seed=SEED)
     land(place.landing, forged_session(log, segment=1, first=1))
     place.run()
-    gold(place.spark, place.settings.tables, lambda _: None)
+    update_gold(place.spark, place.settings.tables, lambda _: None)
     assert "forger" in clients_of_sessions(place)
 
     land(place.landing, log.seal([opened(1, "real"), *readings(2)]))
     place.run()
-    result = gold(place.spark, place.settings.tables, lambda _: None)
+    result = update_gold(place.spark, place.settings.tables, lambda _: None)
     assert (result["batches"], result["through_batch"], result["is_audited"]) == (2, 2, True)
     assert clients_of_sessions(place)
     assert "forger" not in clients_of_sessions(place)

@@ -10,9 +10,9 @@ from pyspark.sql import DataFrame, Row, SparkSession
 
 from cloud_jobs.gold.sensors import (
     RESET_SHARE,
-    anchors,
     days_of,
     days_touched,
+    last_readings,
     on_moved_days,
     quarters_of,
 )
@@ -52,7 +52,7 @@ def days_before(spark: SparkSession, **values: Any) -> DataFrame:
 def quarters(
     spark: SparkSession, *readings: dict[str, Any], before: DataFrame | None = None
 ) -> list[Row]:
-    known = anchors(before if before is not None else spark.createDataFrame([], SENSOR_DAYS))
+    known = last_readings(before if before is not None else spark.createDataFrame([], SENSOR_DAYS))
     found = quarters_of(rows_of(spark, list(readings)), known)
     return found.orderBy("device", "name", "begin").collect()
 
@@ -67,7 +67,7 @@ def test_a_quarter_has_the_curve_of_its_readings_and_a_day_that_of_its_quarters(
     assert (one["minimum"], one["mean"], one["maximum"]) == (1.0, 3.0, 6.0)
     assert (one["increase"], one["resets"]) == (None, None), "a temperature is no counter"
     assert (one["batch"], other["time_quality"]) == (3, "corrected")
-    nothing = anchors(spark.createDataFrame([], SENSOR_DAYS))
+    nothing = last_readings(spark.createDataFrame([], SENSOR_DAYS))
     (day,) = days_of(quarters_of(rows_of(spark, readings), nothing)).collect()
     assert (day["day"], day["readings"], day["mean"]) == (DAY, 4, 4.5)
     assert (day["first"], day["last"], day["minimum"], day["maximum"]) == (2.0, 9.0, 1.0, 9.0)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.audit_checks.cases import CASES, Case
 from tests.cloud_jobs.conftest import Place
-from tests.laws.cases import CASES, Case
 
 OF_LOWER_QOS = {"published-twice"}
 """Cases on messages that have no row: only `audit_daily` has their verdict."""
@@ -28,5 +28,5 @@ def test_messages_and_deliveries_have_the_verdict_of_their_case(
     assert ("violation" in rows) is is_broken
     if case.verdict == "ok":
         assert set(rows) == {"ok"}
-    elif case.laws - {"log"} and case.gateway not in OF_LOWER_QOS:
+    elif case.checks - {"log"} and case.gateway not in OF_LOWER_QOS:
         assert case.verdict in rows

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from cloud_jobs.ingest.file_contents import Contents, contents_of, day_of, outlined
-from cloud_jobs.ingest.outline import BoardRun, Half, Outline, runs_of
+from cloud_jobs.ingest.outline import FrameRange, Outline, SingleEvent, ranges_of
 from cloud_jobs.ingest.segment_columns import verify_in_columns
 from cloud_jobs.tables.schemas import RECORDS
 from tests.contract.segments import (
@@ -63,12 +63,14 @@ def test_messages_that_are_whole_are_read_and_halves_are_kept() -> None:
     assert (outline.good, outline.wrong, outline.by_message) == (2, 1, 0)
     assert (outline.messages, outline.boards) == (
         ((1, 2), (5, 5)),
-        (BoardRun("board-0000002a", 3, 1, 2),),
+        (FrameRange("board-0000002a", 3, 1, 2),),
     )
-    first, second = outline.halves
+    first, second = outline.single_events
     topic = "sensors/board-0000002a/temperature"
-    assert first == Half(True, 3, 6, (TIME_MS + 50) * 1000, topic, lone, None, "oncegate-bridge")
-    assert second == Half(False, 4, 7, (TIME_MS + 60) * 1000, None, None, None, None)
+    assert first == SingleEvent(
+        True, 3, 6, (TIME_MS + 50) * 1000, topic, lone, None, "oncegate-bridge"
+    )
+    assert second == SingleEvent(False, 4, 7, (TIME_MS + 60) * 1000, None, None, None, None)
 
 
 @pytest.mark.parametrize(
@@ -122,9 +124,9 @@ def test_an_outline_counts_records_and_has_each_frame_once(
         good=len(good),
         wrong=len(records) - len(good),
         by_message=len(good) - len(numbered),
-        messages=tuple(runs_of(messages)),
+        messages=tuple(ranges_of(messages)),
         boards=tuple(
-            BoardRun(*board, *run) for board, one in frames.items() for run in runs_of(one)
+            FrameRange(*board, *run) for board, one in frames.items() for run in ranges_of(one)
         ),
     )
     batch = pa.RecordBatch.from_pylist(records, ARROW_RECORDS)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cloud_jobs.ingest import known_rows
-from cloud_jobs.ingest.gateway_keys import known_keys, vouched
-from cloud_jobs.ingest.known_rows import HELD, KnownRows, open_files
+from cloud_jobs.ingest.gateway_keys import confirmed_files, known_keys
+from cloud_jobs.ingest.known_rows import HELD, KnownRows, files_to_examine
 from cloud_jobs.ingest.landing import list_landed
 from cloud_jobs.ingest.segment_states import ledger_of
 from cloud_jobs.ingest.trust import SignedFile
@@ -28,7 +28,7 @@ def test_held_rows_answer_as_spark_does(ingested: Ingested) -> None:
     (mine, of_spark) = (known_keys(known, files, {}, 2) for known in (held, tables))
     assert sorted(map(repr, mine.rows)) == sorted(map(repr, of_spark.rows))
     assert mine.any_of_batch == of_spark.any_of_batch
-    assert sorted(vouched(held, files)) == sorted(vouched(tables, files))
+    assert sorted(confirmed_files(held, files)) == sorted(confirmed_files(tables, files))
     assert ledger_of(held, rows, [], 3) == ledger_of(tables, rows, [], 3)
     listed = list_landed(tables, place.settings.source)
     assert list_landed(tables, place.settings.source, known=held) == listed
@@ -57,6 +57,6 @@ def test_new_files_and_refused_ones_are_open() -> None:
     columns = dict.fromkeys(("reason", "gateway", "public_key", "refused_path"))
     known = [{**columns, "name": name, "state": name} for name in ("ingested", "quarantined")]
     paths = [f"file:/landed/{name}" for name in ("ingested", "quarantined", "new")]
-    refused, new = open_files(known, paths, ["ingested"])
+    refused, new = files_to_examine(known, paths, ["ingested"])
     assert (refused["path"], refused["state"]) == (paths[1], "quarantined")
     assert (new["path"], new["state"]) == (paths[2], None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cloud_jobs.ingest.quarantine import refused_segments
-from cloud_jobs.ingest.segment_states import Ledger, judged, rows_of
+from cloud_jobs.ingest.segment_states import Ledger, rows_of, with_refusals
 from cloud_jobs.ingest.trust import Refusal
 from tests.cloud_jobs.conftest import Ingested
 
@@ -45,7 +45,7 @@ def test_a_settled_segment_is_kept_and_one_in_quarantine_is_judged_again() -> No
 
 def test_each_refused_file_is_in_quarantine_once_and_duplicates_are_not() -> None:
     again = staged("a", "1", "cut", "again")
-    refused = judged(
+    refused = with_refusals(
         [staged("a", "1", "cut"), again, staged("a", "2", "cut"), staged("b", "3", "renamed"),
          staged("d", "4")],
         [Refusal("/d", "unsigned", "why")],

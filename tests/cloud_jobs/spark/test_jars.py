@@ -16,7 +16,7 @@ from cloud_jobs.spark.jars import (
     cache_directory,
     fetched_jars,
     jars_in,
-    jars_or_the_fetching,
+    jars_or_download,
     needed_for,
 )
 
@@ -56,10 +56,10 @@ def test_of_two_first_starts_together_one_fetches_and_the_other_waits_for_its_ja
     found: queue.SimpleQueue[list[Path] | None] = queue.SimpleQueue()
 
     def start() -> None:
-        with jars_or_the_fetching(tmp_path, files) as jars:
+        with jars_or_download(tmp_path, files) as jars:
             found.put(jars)
 
-    with jars_or_the_fetching(tmp_path, files) as jars:
+    with jars_or_download(tmp_path, files) as jars:
         assert jars is None
         second = threading.Thread(target=start)
         second.start()
@@ -77,7 +77,7 @@ def test_of_two_first_starts_together_one_fetches_and_the_other_waits_for_its_ja
 def test_where_fetching_failed_the_next_start_may_try(tmp_path: Path) -> None:
     files = {"a.jar": "0" * 64}
     for _ in range(2):
-        with jars_or_the_fetching(tmp_path, files) as jars:
+        with jars_or_download(tmp_path, files) as jars:
             assert jars is None
 
 

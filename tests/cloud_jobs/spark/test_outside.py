@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cloud_jobs.spark.jars import needed_for
-from cloud_jobs.spark.outside import is_local, is_untouched, set_outside
+from cloud_jobs.spark.outside import is_local, is_untouched, user_settings_in
 from cloud_jobs.spark.session import _settings
 
 DEFAULTS = "# a comment\nspark.master  spark://head:7077\nspark.driver.memory=3g\nother 1\n"
@@ -22,7 +22,7 @@ def conf(tmp_path: Path) -> Path:
 def test_a_machine_where_nothing_is_set_is_its_own_master_and_tries_tasks_again(
     tmp_path: Path,
 ) -> None:
-    found = set_outside({"SPARK_CONF_DIR": str(tmp_path)})
+    found = user_settings_in({"SPARK_CONF_DIR": str(tmp_path)})
     assert found == {}
     assert is_local(found)
     assert _settings(tmp_path, [], found, needed_for([]))["spark.master"] == "local[*,4]"
@@ -31,11 +31,11 @@ def test_a_machine_where_nothing_is_set_is_its_own_master_and_tries_tasks_again(
 
 
 def test_the_file_of_defaults_and_the_arguments_are_read(conf: Path) -> None:
-    of_file = set_outside({"SPARK_CONF_DIR": str(conf)})
+    of_file = user_settings_in({"SPARK_CONF_DIR": str(conf)})
     assert of_file == {"spark.master": "spark://head:7077", "spark.driver.memory": "3g"}
     assert not is_local(of_file)
     line = "--master=local[3] --conf spark.sql.shuffle.partitions=9 -c spark.a=b=c pyspark-shell"
-    found = set_outside({"SPARK_CONF_DIR": str(conf), "PYSPARK_SUBMIT_ARGS": line})
+    found = user_settings_in({"SPARK_CONF_DIR": str(conf), "PYSPARK_SUBMIT_ARGS": line})
     assert found["spark.master"] == "local[3]"
     assert found["spark.sql.shuffle.partitions"] == "9"
     assert found["spark.a"] == "b=c"

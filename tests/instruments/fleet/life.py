@@ -6,8 +6,7 @@ import random
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.contract.segments import TIME_MS, Segment, held, payload_of, sealed
-from tests.laws.events import (
+from tests.audit_checks.events import (
     completed,
     opened,
     queued,
@@ -16,6 +15,7 @@ from tests.laws.events import (
     started,
     subscribed,
 )
+from tests.contract.segments import TIME_MS, Segment, held, payload_of, sealed
 
 Event = dict[str, Any]
 HOUR_MS = 3_600_000

@@ -1,8 +1,8 @@
 """A check of one database's log, event by event, for the tests of single modules."""
 
-from gateway.tools.audit.findings import Findings, LawException
+from gateway.tools.audit.findings import Finding, Findings
 from gateway.tools.audit.log_check import LogCheck
-from tests.laws.events import Event
+from tests.audit_checks.events import Event
 
 
 def checked(*events: Event, check: LogCheck | None = None) -> LogCheck:
@@ -17,6 +17,6 @@ def checked(*events: Event, check: LogCheck | None = None) -> LogCheck:
     return check
 
 
-def exceptions_of(check: LogCheck) -> list[LawException]:
+def exceptions_of(check: LogCheck) -> list[Finding]:
     """Return all exceptions that the check has found so far."""
     return check.context.findings.exceptions

@@ -1,6 +1,6 @@
 from gateway.tools.audit.context import Context
 from gateway.tools.audit.findings import Findings
-from tests.laws.events import started
+from tests.audit_checks.events import started
 
 
 def context() -> Context:
@@ -26,6 +26,6 @@ def test_a_session_that_was_never_opened_is_an_exception_once_and_only_in_a_whol
         assert here.session_of(started(2, 1, session=7)) is first
         assert first.next_position is None
     (found,) = whole.findings.exceptions
-    assert (found.law, found.session) == ("session", 7)
+    assert (found.check, found.session) == ("session", 7)
     assert found.detail == "delivery_started for a session that was never opened"
     assert broken.findings.exceptions == []

@@ -30,7 +30,7 @@ def test_no_wild_life_with_cuts_and_takeovers_is_called_a_violation(
     assert not wrong, wrong
     # The log does not show two things: an expiry before the release, and the No Local option of a
     # subscription.
-    assert {one.law for one in findings.exceptions} <= {"fan_out"}
+    assert {one.check for one in findings.exceptions} <= {"fan_out"}
     assert findings.counts.entries > 0
 
 
@@ -56,15 +56,15 @@ def _never_forget_held(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 @pytest.mark.parametrize(
-    ("mutate", "law"),
+    ("mutate", "check"),
     [
         (_forget_entry, "fan_out"),
         (_deliver_twice, "fan_out"),
         (_never_forget_held, "released_once"),
     ],
 )
-def test_a_broker_that_breaks_a_law_is_found_by_its_own_log(
-    tmp_path: Path, mutate: Mutate, law: str, monkeypatch: pytest.MonkeyPatch
+def test_a_broker_that_fails_a_check_is_found_by_its_own_log(
+    tmp_path: Path, mutate: Mutate, check: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     harness = Harness(tmp_path)
     harness.subscriber("watch", "t", 2)
@@ -75,4 +75,4 @@ def test_a_broker_that_breaks_a_law_is_found_by_its_own_log(
     harness.close()
     findings = audit_of(tmp_path)
     assert findings.verdict == "violation"
-    assert law in {one.law for one in findings.exceptions}
+    assert check in {one.check for one in findings.exceptions}

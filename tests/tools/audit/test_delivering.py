@@ -1,4 +1,4 @@
-from tests.laws.events import (
+from tests.audit_checks.events import (
     begin,
     completed,
     dropped,
@@ -22,13 +22,13 @@ def test_a_message_that_is_dropped_in_flight_still_frees_its_identifier() -> Non
 
 
 def test_a_client_of_mqtt_5_may_refuse_a_message_with_pubrec_and_one_of_mqtt_3_may_not() -> None:
-    for protocol, laws in ((5, []), (4, ["delivery"])):
+    for protocol, checks in ((5, []), (4, ["delivery"])):
         check = checked(
             opened(1), opened(2, protocol=protocol), subscribed(2), held(1), released(1),
             started(1, 0), completed(1),
         )  # fmt: skip
         assert check.context.counts.refused == 1
-        assert [one.law for one in exceptions_of(check)] == laws
+        assert [one.check for one in exceptions_of(check)] == checks
 
 
 def test_behind_a_break_an_entry_may_be_taken_from_the_middle_of_the_queue() -> None:
@@ -36,5 +36,5 @@ def test_behind_a_break_an_entry_may_be_taken_from_the_middle_of_the_queue() -> 
     check.break_here()
     checked(dropped(2, "expired"), check=check)
     (found,) = exceptions_of(check)
-    assert (found.verdict, found.law, found.message) == ("inconclusive", "delivery", 1)
+    assert (found.verdict, found.check, found.message) == ("inconclusive", "delivery", 1)
     assert "passed over" in found.detail

@@ -1,4 +1,4 @@
-from tests.laws.events import (
+from tests.audit_checks.events import (
     begin,
     delivered,
     ended,
@@ -26,7 +26,7 @@ def test_an_entry_that_a_session_leaves_must_come_in_the_batch_in_which_it_ends(
         check.finish(is_complete=True)
     assert exceptions_of(same) == []
     (found,) = exceptions_of(later)
-    assert (found.law, found.message, found.session) == ("fan_out", 1, 3)
+    assert (found.check, found.message, found.session) == ("fan_out", 1, 3)
 
 
 def test_a_retained_message_reaches_new_subscribers_until_it_is_replaced() -> None:
@@ -46,4 +46,4 @@ def test_the_last_release_of_a_log_that_continues_elsewhere_is_inconclusive() ->
         check = checked(*begin(*life(1, 0), held(2), released(2)))
         check.finish(is_complete=is_complete)
         (found,) = exceptions_of(check)
-        assert (found.verdict, found.law, found.message) == (verdict, "fan_out", 2)
+        assert (found.verdict, found.check, found.message) == (verdict, "fan_out", 2)

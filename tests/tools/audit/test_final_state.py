@@ -54,7 +54,7 @@ def test_a_message_that_the_database_lost_or_made_up_is_named(
     with closing(sqlite3.connect(left_open / "broker.db")) as connection, connection:
         connection.execute(damage)
     (found,) = audit_of(left_open).exceptions
-    assert (found.verdict, found.law, found.message) == ("violation", "state", message)
+    assert (found.verdict, found.check, found.message) == ("violation", "state", message)
     assert found.segment == "database"
 
 
@@ -65,7 +65,7 @@ def test_a_session_that_the_database_forgot_is_named_with_all_its_messages(
         connection.execute("DELETE FROM sessions WHERE client_id = 'watch'")
     findings = audit_of(left_open)
     assert {one.message for one in findings.exceptions} == {2, 3, 4, 5}
-    assert {one.law for one in findings.exceptions} == {"state"}
+    assert {one.check for one in findings.exceptions} == {"state"}
 
 
 @pytest.mark.parametrize("number", [0, -2])

@@ -1,11 +1,11 @@
 import pytest
 
 from gateway.tools.audit import findings as module
-from gateway.tools.audit.findings import Findings, LawException
+from gateway.tools.audit.findings import Finding, Findings
 
 
-def exception(verdict: module.ExceptionVerdict = "violation", law: str = "log") -> LawException:
-    return LawException(verdict, law, "gw", "store", "what happened")
+def exception(verdict: module.FindingVerdict = "violation", check: str = "log") -> Finding:
+    return Finding(verdict, check, "gw", "store", "what happened")
 
 
 def test_the_verdict_is_the_worst_and_a_log_without_events_proves_nothing() -> None:
@@ -27,7 +27,7 @@ def test_beyond_a_number_exceptions_are_counted_only(monkeypatch: pytest.MonkeyP
         findings.add(exception())
     findings.add(exception("inconclusive", "delivery"))
     assert len(findings.exceptions) == 3
-    assert findings.by_law == {("log", "violation"): 5, ("delivery", "inconclusive"): 1}
+    assert findings.by_check == {("log", "violation"): 5, ("delivery", "inconclusive"): 1}
     shown = findings.as_json()
     assert (shown["violations"], shown["inconclusive"]) == (5, 1)
     assert shown["exceptions_not_shown"] == 3

@@ -1,4 +1,4 @@
-from tests.laws.events import begin, completed, held, life, opened, queued, released
+from tests.audit_checks.events import begin, completed, held, life, opened, queued, released
 from tests.tools.audit.logs import checked, exceptions_of
 
 
@@ -6,7 +6,7 @@ def test_an_event_that_breaks_the_format_is_inconclusive_and_a_break_of_the_log(
     broken = {key: value for key, value in held(2).items() if key != "packet_id"}
     check = checked(*begin(*life(1, 0), broken, completed(1)))
     unreadable, completed_twice = exceptions_of(check)
-    assert (unreadable.verdict, unreadable.law, unreadable.sequences) == (
+    assert (unreadable.verdict, unreadable.check, unreadable.sequences) == (
         "inconclusive",
         "log",
         (9,),
@@ -25,11 +25,11 @@ def test_what_is_open_is_in_doubt_where_it_may_have_ended_unseen() -> None:
     check = checked(*begin(held(1), released(1), queued(1, 0), held(2)))
     check.break_here()
     checked(held(3, 3), check=check)
-    check.doubt("events are missing", also_firm=False)
-    assert {(one.law, one.message) for one in exceptions_of(check)} >= {
+    check.report_unknown_outcomes("events are missing", include_all=False)
+    assert {(one.check, one.message) for one in exceptions_of(check)} >= {
         ("released_once", 2),
         ("delivery", 1),
     }
     assert 3 not in {one.message for one in exceptions_of(check)}
-    check.doubt("another database", also_firm=True)
+    check.report_unknown_outcomes("another database", include_all=True)
     assert 3 in {one.message for one in exceptions_of(check)}

@@ -1,7 +1,7 @@
 import pytest
 
 from gateway.tools.audit.receiving import number_in
-from tests.laws.events import begin, delivered, event, held, life, released
+from tests.audit_checks.events import begin, delivered, event, held, life, released
 from tests.tools.audit.logs import checked, exceptions_of
 
 
@@ -22,7 +22,7 @@ def test_a_field_that_is_no_number_is_refused_with_its_event(value: object) -> N
 def test_a_release_that_was_not_due_names_what_its_identifier_holds(
     events: list[dict[str, object]], why: str
 ) -> None:
-    found = [one for one in exceptions_of(checked(*begin(*events))) if one.law == "released_once"]
+    found = [one for one in exceptions_of(checked(*begin(*events))) if one.check == "released_once"]
     assert [one.detail.rpartition(", but ")[2] for one in found] == [why]
 
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.audit_checks.events import life
 from tests.contract.segments import OTHER_SEED, SEED, public_key_of, sealed
-from tests.laws.events import life
-from tests.tools.audit.test_vouching import a_log, audited, in_place_of
+from tests.tools.audit.test_signature_trust import a_log, audited, in_place_of
 
 
 @pytest.mark.parametrize("forged_is_first", [False, True])

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from gateway.tools.audit.findings import LAWS, Findings
+from gateway.tools.audit.findings import CHECKS, Findings
 from gateway.tools.audit.run import Audit
+from tests.audit_checks.cases import CASES, Case
+from tests.audit_checks.events import begin, life
 from tests.contract.segments import TIME_MS, sealed
-from tests.laws.cases import CASES, Case
-from tests.laws.events import begin, life
 
 
 def audit_of(directory: Path) -> Findings:
@@ -17,17 +17,17 @@ def audit_of(directory: Path) -> Findings:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.gateway)
-def test_a_case_has_its_verdict_and_one_exception_for_each_of_its_laws(
+def test_a_case_has_its_verdict_and_one_exception_for_each_of_its_checks(
     case: Case, tmp_path: Path
 ) -> None:
     case.land(tmp_path)
     findings = audit_of(tmp_path)
-    found = Counter((one.verdict, one.law) for one in findings.exceptions)
+    found = Counter((one.verdict, one.check) for one in findings.exceptions)
     assert (findings.verdict, found) == (case.verdict, case.exceptions), findings.exceptions
 
 
-def test_the_cases_break_every_law_but_that_of_the_database() -> None:
-    assert set().union(*(case.laws for case in CASES)) == set(LAWS) - {"state"}
+def test_the_cases_fail_every_check_but_that_of_the_database() -> None:
+    assert set().union(*(case.checks for case in CASES)) == set(CHECKS) - {"state"}
 
 
 def test_an_exception_names_message_session_sequences_and_segment(tmp_path: Path) -> None:
@@ -53,7 +53,7 @@ def test_a_damaged_segment_is_not_used_and_what_it_held_is_in_doubt(tmp_path: Pa
     path.write_bytes(path.read_bytes()[:-1] + b"\0")
     findings = audit_of(tmp_path)
     assert findings.verdict == "inconclusive"
-    assert {one.law for one in findings.exceptions} == {"log"}
+    assert {one.check for one in findings.exceptions} == {"log"}
     assert findings.exceptions[0].segment == path.name
 
 
@@ -82,4 +82,4 @@ def test_a_renamed_segment_is_named(tmp_path: Path) -> None:
     (path,) = tmp_path.iterdir()
     path.rename(tmp_path / "copy.jsonl.zst")
     (found,) = audit_of(tmp_path).exceptions
-    assert (found.law, found.segment) == ("log", "copy.jsonl.zst")
+    assert (found.check, found.segment) == ("log", "copy.jsonl.zst")

@@ -1,8 +1,8 @@
 from pathlib import Path
 
-from gateway.tools.audit.segments import in_order, segments_below, stretch_of
-from tests.laws.cases import Case
-from tests.laws.events import begin, life
+from gateway.tools.audit.segments import event_range_of, in_order, segments_below
+from tests.audit_checks.cases import Case
+from tests.audit_checks.events import begin, life
 
 
 def test_each_segment_counts_once_in_the_order_of_the_chain_and_odd_names_are_named(
@@ -31,6 +31,10 @@ def test_a_segment_that_the_uploader_moves_on_is_read_where_it_went(tmp_path: Pa
     (entry,) = in_order(segments_below([tmp_path / "sealed"])[0])
     (tmp_path / "sealed").rename(tmp_path / "sent")
     (tmp_path / "sealed").mkdir()
-    stretch = stretch_of(*entry)
-    assert (stretch.first_sequence, stretch.last_sequence) == (1, 8)
-    assert (stretch.store, stretch.segment, stretch.previous_sha256) == (case.store, 1, None)
+    event_range = event_range_of(*entry)
+    assert (event_range.first_sequence, event_range.last_sequence) == (1, 8)
+    assert (event_range.store, event_range.segment, event_range.previous_sha256) == (
+        case.store,
+        1,
+        None,
+    )

@@ -1,7 +1,7 @@
-"""Decides which segments are trusted, according to the keys with which they are signed.
+"""Trust in segments, based on the keys with which they are signed.
 
-An untrusted segment makes the audit inconclusive, like a damaged segment. The events in an
-untrusted segment prove nothing about what the gateway did.
+An untrusted segment makes the audit inconclusive, like a damaged segment. Its events prove nothing
+about what the gateway did.
 """
 
 from collections import Counter
@@ -17,9 +17,9 @@ class SignatureTrust:
     """
 
     def __init__(self, pinned: Mapping[str, Iterable[str]]) -> None:
-        """Store the public keys of each gateway from the file given with `--keys`.
+        """Trust the keys in `pinned`, which come from the file of the option `--keys`.
 
-        If the file lists a gateway, no other keys are trusted for this gateway.
+        For the gateways in this file, no other keys are trusted.
         """
         self._pinned = frozenset(pinned)
         self._keys = {gateway: set(keys) for gateway, keys in pinned.items()}
@@ -27,20 +27,27 @@ class SignatureTrust:
         self.segments: Counter[tuple[str, str | None]] = Counter()
         """Number of segments by gateway and signing key. The key is None for unsigned segments."""
 
-    def trust(self, gateway: str, keys: Iterable[str]) -> None:
-        """Trust the keys in a gateway's own data directory, unless `--keys` lists the gateway."""
+    def add_keys(self, gateway: str, keys: Iterable[str]) -> None:
+        """Trust the keys from a gateway's own data directory.
+
+        The call has no effect if the file of the option `--keys` lists the gateway.
+        """
         if gateway not in self._pinned:
             self._keys.setdefault(gateway, set()).update(keys)
 
-    def may_vouch(self, gateway: str, public_key: str) -> bool:
-        """Return True if the key is trusted for the gateway, or if the gateway has no known key."""
+    def is_trusted(self, gateway: str, public_key: str) -> bool:
+        """Return True if a signature with the key is trusted.
+
+        As long as a gateway has no known key, every key is trusted.
+        """
         known = self._keys.get(gateway)
         return not known or public_key in known
 
     def objection_to(self, name: SegmentName, public_key: str | None) -> str | None:
         """Return the reason not to use a segment, or None if it can be used.
 
-        The call also counts the segment, by gateway and key.
+        `public_key` is the key that signed the segment, or None. The call also counts the segment
+        for its gateway and key.
         """
         gateway = name.gateway
         self.segments[gateway, public_key] += 1

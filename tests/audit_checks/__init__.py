@@ -1,4 +1,4 @@
-"""The laws (rules of message conservation that audits check) as one table of cases.
+"""The audit checks (rules that a log must fulfil if no message was lost) as one table of cases.
 
 Both implementations judge every case of `cases.CASES`: `gateway.tools.audit` on the device
 (tests/tools/audit/test_run.py) and `cloud_jobs.audit` in Spark

@@ -1,4 +1,4 @@
-"""The table of cases: logs, their verdicts, and the laws whose exceptions an audit finds once each.
+"""The table of cases: logs, their verdicts, and the checks that must report one exception each.
 
 Each case is a correct log with one change. A log is a list of segments, each a list of events; None
 is a segment that never arrived. Each case has its own gateway, so one audit can judge all cases
@@ -11,8 +11,7 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.contract.segments import LogWriter, Segment
-from tests.laws.events import (
+from tests.audit_checks.events import (
     Event,
     begin,
     completed,
@@ -33,10 +32,11 @@ from tests.laws.events import (
     started,
     subscribed,
 )
+from tests.contract.segments import LogWriter, Segment
 
 Log = list[list[Event] | None]
 Found = Counter[tuple[str, str]]
-"""The number of exceptions by verdict and law."""
+"""The number of exceptions by verdict and check."""
 
 
 @dataclass(frozen=True)
@@ -46,13 +46,13 @@ class Case:
     name: str
     log: Log
     verdict: str = "ok"
-    laws: frozenset[str] = frozenset()
+    checks: frozenset[str] = frozenset()
     first_sequence: int = 1
 
     @property
     def exceptions(self) -> Found:
-        """One exception for each law, with the verdict of the case."""
-        return Counter((self.verdict, law) for law in self.laws)
+        """One exception for each check, with the verdict of the case."""
+        return Counter((self.verdict, check) for check in self.checks)
 
     @property
     def gateway(self) -> str:
@@ -104,14 +104,14 @@ def ok(name: str, *log: list[Event]) -> Case:
     return Case(name, list(log))
 
 
-def violation(name: str, law: str, *events: Event) -> Case:
+def violation(name: str, check: str, *events: Event) -> Case:
     """Return a case whose log contradicts itself."""
-    return Case(name, [begin(*events)], "violation", frozenset({law}))
+    return Case(name, [begin(*events)], "violation", frozenset({check}))
 
 
-def doubt(name: str, laws: set[str], *log: list[Event] | None, first_sequence: int = 1) -> Case:
+def doubt(name: str, checks: set[str], *log: list[Event] | None, first_sequence: int = 1) -> Case:
     """Return a case whose log proves too little for a verdict."""
-    return Case(name, list(log), "inconclusive", frozenset(laws), first_sequence)
+    return Case(name, list(log), "inconclusive", frozenset(checks), first_sequence)
 
 
 _SHARED = "$share/group/t/#"

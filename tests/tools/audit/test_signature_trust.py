@@ -6,8 +6,9 @@ import pytest
 
 from gateway.tools.audit.findings import Findings
 from gateway.tools.audit.run import Audit
-from gateway.tools.audit.vouching import SignatureTrust
+from gateway.tools.audit.signature_trust import SignatureTrust
 from gateway.uploader.segments.names import SegmentName
+from tests.audit_checks.events import begin, life
 from tests.contract.segments import (
     OTHER_SEED,
     SEED,
@@ -16,7 +17,6 @@ from tests.contract.segments import (
     public_key_of,
     sealed,
 )
-from tests.laws.events import begin, life
 
 KEY, OTHER = public_key_of(SEED), public_key_of(OTHER_SEED)
 
@@ -26,13 +26,13 @@ def name(segment: int, gateway: str = "gw-1") -> SegmentName:
 
 
 def test_the_first_key_is_trusted_and_unsigned_segments_only_before_it() -> None:
-    vouching = SignatureTrust({})
-    assert vouching.objection_to(name(1), None) is None
-    assert vouching.objection_to(name(2), KEY) is None
-    assert "is no known key of gw-1" in str(vouching.objection_to(name(3), OTHER))
-    assert "is unsigned" in str(vouching.objection_to(name(4), None))
-    assert vouching.objection_to(name(1, "gw-2"), OTHER) is None
-    assert vouching.segments == {
+    trust = SignatureTrust({})
+    assert trust.objection_to(name(1), None) is None
+    assert trust.objection_to(name(2), KEY) is None
+    assert "is no known key of gw-1" in str(trust.objection_to(name(3), OTHER))
+    assert "is unsigned" in str(trust.objection_to(name(4), None))
+    assert trust.objection_to(name(1, "gw-2"), OTHER) is None
+    assert trust.segments == {
         ("gw-1", None): 2,
         ("gw-1", KEY): 1,
         ("gw-1", OTHER): 1,
@@ -41,21 +41,21 @@ def test_the_first_key_is_trusted_and_unsigned_segments_only_before_it() -> None
 
 
 def test_pinned_keys_are_the_only_ones_and_nothing_unsigned_is_taken() -> None:
-    vouching = SignatureTrust({"gw-1": [KEY, OTHER]})
-    vouching.trust("gw-1", ["cc" * 32])
-    assert vouching.objection_to(name(1), None) is not None
-    assert vouching.objection_to(name(2), KEY) is None
-    assert vouching.objection_to(name(3), OTHER) is None
-    assert vouching.objection_to(name(4), "cc" * 32) is not None
+    trust = SignatureTrust({"gw-1": [KEY, OTHER]})
+    trust.add_keys("gw-1", ["cc" * 32])
+    assert trust.objection_to(name(1), None) is not None
+    assert trust.objection_to(name(2), KEY) is None
+    assert trust.objection_to(name(3), OTHER) is None
+    assert trust.objection_to(name(4), "cc" * 32) is not None
 
 
 def test_the_device_s_own_keys_are_trusted_one_after_the_other() -> None:
-    vouching = SignatureTrust({})
-    vouching.trust("gw-1", [KEY, OTHER])
-    assert vouching.objection_to(name(1), None) is None
-    assert vouching.objection_to(name(2), KEY) is None
-    assert vouching.objection_to(name(3), OTHER) is None
-    assert vouching.objection_to(name(4), None) is not None
+    trust = SignatureTrust({})
+    trust.add_keys("gw-1", [KEY, OTHER])
+    assert trust.objection_to(name(1), None) is None
+    assert trust.objection_to(name(2), KEY) is None
+    assert trust.objection_to(name(3), OTHER) is None
+    assert trust.objection_to(name(4), None) is not None
 
 
 def a_log(seed: bytes | None = SEED) -> LogWriter:
@@ -130,7 +130,7 @@ def test_a_forged_segment_is_not_used_and_is_named(
     assert findings.verdict == "inconclusive"
     (found,) = (one for one in findings.exceptions if one.segment == forged.name)
     assert detail in found.detail
-    assert found.law == "log"
+    assert found.check == "log"
 
 
 def test_the_signature_of_another_gateway_s_segment_does_not_hold(tmp_path: Path) -> None:

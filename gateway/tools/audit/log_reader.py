@@ -1,20 +1,23 @@
-"""Reads a gateway's log in order, runs the checks on each event, and finds gaps in the log.
+"""Reader of a gateway's log, which passes the events to the checks and finds gaps in the log.
 
-The check `log` reports each part of the log that is missing or cannot be used. If there is such a
-part, the verdict of the audit is not `ok`.
+Each part of the log that is missing or cannot be used is reported as a finding of the check `log`.
+With such a finding, the verdict of the audit is never `ok`.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gateway.tools.audit.context import Event
-from gateway.tools.audit.findings import Findings, LawException
+from gateway.tools.audit.findings import Finding, Findings
 from gateway.tools.audit.log_check import LogCheck
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
-    """Consecutive events from one run of the broker (`boot`) and one database (`store`)."""
+class EventRange:
+    """Consecutive events that come from one segment, or from one batch of the journal.
+
+    `boot` identifies the run of the broker, and `store` identifies the database.
+    """
 
     gateway: str
     store: str
@@ -36,10 +39,11 @@ class Stretch:
         return self.first_sequence + len(self.events) - 1
 
 
-class Walk:
-    """Passes the events of one gateway to the checks, in order.
+class LogReader:
+    """Reader of one gateway's log.
 
-    The caller supplies the events as `Stretch` objects.
+    The caller passes the segments and batches in order. The reader checks their events, and finds
+    missing events between them.
     """
 
     def __init__(self, findings: Findings, gateway: str) -> None:
@@ -48,11 +52,11 @@ class Walk:
         self.check: LogCheck | None = None
         self._store = ""
         self._boots: set[str] = set()
-        self._before: Stretch | None = None
+        self._before: EventRange | None = None
         self._is_broken = False
 
     def damaged(self, name: str, why: str) -> None:
-        """Report that a segment or batch cannot be used. `why` gives the reason."""
+        """Report that a segment or batch is not used. `why` gives the reason."""
         self._add(name, f"{why}; nothing in it was used: look for a good copy", ())
         self._is_broken = True
 
@@ -76,20 +80,20 @@ class Walk:
             and last_sequence < self.check.next_sequence
         )
 
-    def take(self, stretch: Stretch) -> None:
-        """Check the next events. Skip events that have already been checked."""
-        if stretch.store != self._store:
-            self._begin_store(stretch)
+    def take(self, event_range: EventRange) -> None:
+        """Check the next events of the log. Skip events that have already been checked."""
+        if event_range.store != self._store:
+            self._begin_store(event_range)
         else:
-            self._continue(stretch)
-        self._before = stretch
-        self._boots.add(stretch.boot)
+            self._continue(event_range)
+        self._before = event_range
+        self._boots.add(event_range.boot)
         self._is_broken = False
         check = self.check
         assert check is not None
-        skipped = max(0, check.next_sequence - stretch.first_sequence)
-        events = stretch.events[skipped:] if skipped else stretch.events
-        check.take(events, stretch.first_sequence + skipped, stretch.name)
+        skipped = max(0, check.next_sequence - event_range.first_sequence)
+        events = event_range.events[skipped:] if skipped else event_range.events
+        check.take(events, event_range.first_sequence + skipped, event_range.name)
 
     def end(self) -> LogCheck | None:
         """Finish reading the log.
@@ -100,20 +104,22 @@ class Walk:
             self.check.break_here()
         return self.check
 
-    def _begin_store(self, stretch: Stretch) -> None:
-        """Start checking a new database. It is the first in the log, or it has replaced another."""
+    def _begin_store(self, event_range: EventRange) -> None:
+        """Start checking the log of a database that is the first, or has replaced another one."""
         before = self.check
-        first = stretch.first_sequence
+        first = event_range.first_sequence
         follows = before is not None and first == before.next_sequence
         if before is not None:
             before.finish(is_complete=False)
-            before.doubt("its database was replaced by another one", also_firm=True)
-        self.check = LogCheck(self.findings, self.gateway, stretch.store)
-        self._store = stretch.store
+            before.report_unknown_outcomes(
+                "its database was replaced by another one", include_all=True
+            )
+        self.check = LogCheck(self.findings, self.gateway, event_range.store)
+        self._store = event_range.store
         self.check.context.sequence = first - 1
         if self._is_broken or not (first == 1 or follows):
             self._add(
-                stretch.name,
+                event_range.name,
                 f"the log begins at sequence {first}: events 1 to {first - 1} are not here"
                 if before is None
                 else f"the log of a new database begins at sequence {first}",
@@ -121,45 +127,48 @@ class Walk:
             )
             self.check.break_here()
 
-    def _continue(self, stretch: Stretch) -> None:
+    def _continue(self, event_range: EventRange) -> None:
         check = self.check
         assert check is not None
-        expected, first = check.next_sequence, stretch.first_sequence
+        expected, first = check.next_sequence, event_range.first_sequence
         if first > expected:
             self._add(
-                stretch.name,
+                event_range.name,
                 f"events {expected} to {first - 1} are missing before it; if the gateway has them "
                 "(log/sent, log/sealed), audit again with them",
                 (expected, first - 1),
             )
-        elif first < expected and stretch.boot not in self._boots:
+        elif first < expected and event_range.boot not in self._boots:
             self._add(
-                stretch.name,
+                event_range.name,
                 f"a new start of the broker counts from {first} again, after {expected - 1}: its "
                 "database lost its end (did the card lie about fsync?)",
                 (first,),
             )
             check.context.sequence = first - 1
-        elif not self._is_broken and self._follows(stretch):
+        elif not self._is_broken and self._follows(event_range):
             return
         elif not self._is_broken:
             self._add(
-                stretch.name,
+                event_range.name,
                 "the segment before it is not the one that its header names: one of them was "
                 "replaced, or is missing",
                 (first,),
             )
         check.break_here()
 
-    def _follows(self, stretch: Stretch) -> bool:
+    def _follows(self, event_range: EventRange) -> bool:
         before = self._before
-        if before is None or stretch.segment is None or before.segment is None:
+        if before is None or event_range.segment is None or before.segment is None:
             return True
-        return (before.segment + 1, before.sha256) == (stretch.segment, stretch.previous_sha256)
+        return (before.segment + 1, before.sha256) == (
+            event_range.segment,
+            event_range.previous_sha256,
+        )
 
     def _add(self, name: str, detail: str, sequences: tuple[int, ...]) -> None:
         self.findings.add(
-            LawException(
+            Finding(
                 "inconclusive",
                 "log",
                 self.gateway,
