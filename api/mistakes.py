@@ -51,7 +51,7 @@ LABELS: Final[Mapping[str, str]] = {
     "wifi_password": "Password of the network",
     "wifi_ssid": "Network",
 }
-"""Labels of the fields in the pages' forms, by the names of the fields."""
+"""Labels of the form fields on the pages, keyed by field name."""
 
 _PLACES: Final = ("body", "cookie", "header", "path", "query")
 """First parts of FastAPI's field names. They are not shown."""

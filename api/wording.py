@@ -225,7 +225,7 @@ def _number_of(value: float) -> str:
     """Format a float with the fewest digits that represent it.
 
     A sensor's float32 may have been converted to a float64. For example, 21.3 arrives as
-    21.299999237060547. In this case, the fewest digits that represent the float32 are used: 21.3.
+    21.299999237060547, but is formatted with the fewest digits that represent the float32: 21.3.
     """
     shown = Decimal(repr(value))
     if len(shown.as_tuple().digits) > _FLOAT32_DIGITS_MAX and _is_float32(value):

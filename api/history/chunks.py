@@ -11,11 +11,12 @@ A series is in group CRC-32(name) modulo the number of groups, so that one serie
 without unpacking all groups. Names are JSON, ``[[name, unit, decimals], ...]``. Each series has
 four columns (lowest, mean, highest, last) with one value of 8 bytes per step.
 
-The values of most sensors have only a few decimals. In this case, `decimals` is the number of
+The values of most sensors have only a few decimals. For these sensors, `decimals` is the number of
 decimals, and the values are stored as integers in units of the last decimal. zlib compresses
-integers to a third of the size of float64 values. Otherwise, `decimals` is null or missing, and the
-values are float64. The module ``scaled`` implements both forms. The first bytes of all values are
-stored first, then the second bytes, and so on, because neighbouring values have similar bytes.
+integers to a third of the size of float64 values. For other sensors, `decimals` is null or missing,
+and the values are float64. The module ``scaled`` implements both forms. The first bytes of all
+values are stored first, then the second bytes, and so on, because neighbouring values have similar
+bytes.
 """
 
 import json

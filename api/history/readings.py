@@ -21,7 +21,7 @@ def name_of(device: str, quantity: str) -> str:
 
 
 class Readings:
-    """Detector of new readings, which compares each report of the bridge with the previous one."""
+    """Detector of new readings. It compares each report of the bridge with the previous one."""
 
     def __init__(self) -> None:
         self._times: dict[str, int] = {}

@@ -127,7 +127,7 @@ async def bans(
 
 @actions.post("/kick", summary="Disconnect a client", **takes(OPERATORS, Kick, 404))
 async def kick(request: Request) -> Kicked:
-    """Close a client's connection. For operators.
+    """Close a client's connection. Requires the role `operator` or `administrator`.
 
     The client's session and queued messages are kept. The client may connect again.
     """
@@ -136,13 +136,19 @@ async def kick(request: Request) -> Kicked:
 
 @actions.post("/ban", summary="Ban a client, a user or an address", **takes(OPERATORS, NewBan))
 async def ban(request: Request) -> Banned:
-    """Ban a client, a user or an address, and close the affected connections. For operators."""
+    """Ban a client, a user or an address, and close the affected connections.
+
+    Requires the role `operator` or `administrator`.
+    """
     return await carried_out(request, "ban", await given_in(request, NewBan), Banned)
 
 
 @actions.post("/lift-ban", summary="Lift a ban", **takes(OPERATORS, OldBan, 404))
 async def lift_ban(request: Request) -> Lifted:
-    """Lift a ban on a client, a user or an address. For operators."""
+    """Lift a ban on a client, a user or an address.
+
+    Requires the role `operator` or `administrator`.
+    """
     return await carried_out(request, "lift_ban", await given_in(request, OldBan), Lifted)
 
 
@@ -150,7 +156,7 @@ async def lift_ban(request: Request) -> Lifted:
     "/reload", summary="Read the configuration again", **takes(ADMINISTRATORS, Reload, 409)
 )
 async def reload(request: Request) -> Reloaded:
-    """Reload configuration, users, rules and certificates. For administrators.
+    """Reload configuration, users, rules and certificates. Requires the role `administrator`.
 
     Status 409 means that a file has a mistake and nothing has changed.
     """
@@ -161,7 +167,7 @@ async def reload(request: Request) -> Reloaded:
     "/restart", summary="Restart the gateway's programs", **takes(ADMINISTRATORS, Restart, 409)
 )
 async def restart(request: Request) -> Restarted:
-    """Restart the broker, the bridge and the other programs. For administrators.
+    """Restart the broker, the bridge and the other programs. Requires the role `administrator`.
 
     Acknowledged messages are not lost. Sensors are not read during the restart, so readings are
     lost if a sensor does not store them. Status 409 means that the gateway does not run under
@@ -172,8 +178,9 @@ async def restart(request: Request) -> Restarted:
 
 @actions.post("/reboot", summary="Restart the machine", **takes(ADMINISTRATORS, Restart, 409))
 async def reboot(request: Request) -> Restarted:
-    """Shut the machine down in an orderly way and start it again. For administrators.
+    """Shut the machine down in an orderly way and start it again.
 
-    Status 409 means that the gateway does not run under systemd, which is required for a restart.
+    Requires the role `administrator`. Status 409 means that the gateway does not run under systemd,
+    which is required for a restart.
     """
     return await carried_out(request, "reboot", await given_in(request, Restart), Restarted)

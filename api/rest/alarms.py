@@ -88,7 +88,7 @@ async def alarms(
     "/alarms/acknowledge", summary="Acknowledge an alarm", **takes(OPERATORS, Acknowledge, 404)
 )
 async def acknowledge(request: Request) -> AlarmReport:
-    """Acknowledge an active alarm. For operators.
+    """Acknowledge an active alarm. Requires the role `operator` or `administrator`.
 
     An alarm about lost messages or readings stays active until it is acknowledged. If its condition
     has already ended, the acknowledgement clears the alarm.

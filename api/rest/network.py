@@ -38,9 +38,10 @@ def network_of(request: Request) -> Network | None:
     summary="Name and network of the SD card",
 )
 async def network(request: Request) -> Network:
-    """Return the host name, the addresses, the Wi-Fi and the last change. For administrators.
+    """Return the gateway's host name, network interfaces and network settings.
 
-    Status 404 means that the gateway does not run from the SD card.
+    Requires the role `administrator`. The field `change` describes the last change of the host name
+    or the network settings. Status 404 means that the gateway does not run from the SD card.
     """
     found = network_of(request)
     if found is None:
@@ -54,12 +55,12 @@ async def network(request: Request) -> Network:
     **takes(ADMINISTRATORS, ChangeNetwork, 404, 409),
 )
 async def change_network(request: Request) -> Requested:
-    """Change the host name, Wi-Fi or Ethernet address. For administrators who are logged in.
+    """Change the host name, Wi-Fi or Ethernet address of the gateway.
 
-    A program's token is not accepted. The change is undone after five minutes unless someone sends
-    `POST /api/v1/network/keep`, which shows that the new address works. `GET /api/v1/network`
-    returns the state of the change in `change`. Status 404 means that the gateway does not run from
-    the SD card.
+    The caller must be an administrator who is logged in. A program's token is not accepted. The
+    change is undone after five minutes unless someone sends `POST /api/v1/network/keep`, which
+    shows that the new address works. `GET /api/v1/network` returns the state of the change in
+    `change`. Status 404 means that the gateway does not run from the SD card.
     """
     given = await given_in(request, ChangeNetwork)
     return await carried_out(request, "change_network", given, Requested)
@@ -71,7 +72,10 @@ async def change_network(request: Request) -> Requested:
     **takes(ADMINISTRATORS, Answered, 404, 409),
 )
 async def keep_network(request: Request) -> Requested:
-    """Keep the network change, so that it is not undone after five minutes. For administrators."""
+    """Keep the network change, so that it is not undone after five minutes.
+
+    Requires the role `administrator`.
+    """
     given = await given_in(request, Answered)
     return await carried_out(request, "keep_network", given, Requested)
 
@@ -82,6 +86,6 @@ async def keep_network(request: Request) -> Requested:
     **takes(ADMINISTRATORS, Answered, 404, 409),
 )
 async def undo_network(request: Request) -> Requested:
-    """Undo the network change that is not confirmed yet. For administrators."""
+    """Undo the network change that is not confirmed yet. Requires the role `administrator`."""
     given = await given_in(request, Answered)
     return await carried_out(request, "undo_network", given, Requested)

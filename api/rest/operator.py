@@ -21,9 +21,9 @@ _Model = TypeVar("_Model", bound=BaseModel)
 
 
 class Operator:
-    """Client that sends the actions of this process to the broker, one at a time.
+    """Client that sends the actions of people and programs to the broker.
 
-    All methods must be called from one event loop.
+    Only one action is sent at a time. All methods must be called from one event loop.
     """
 
     def __init__(self, path: Path) -> None:

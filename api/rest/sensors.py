@@ -64,7 +64,10 @@ async def ask_bridge(
     summary="Serial ports that are plugged in, and configured sensors",
 )
 async def ports(request: Request) -> SensorPorts:
-    """List the serial ports of this machine and the configured sensors. For operators."""
+    """List the serial ports of this machine and the configured sensors.
+
+    Requires the role `operator` or `administrator`.
+    """
     return await ask_bridge(request, "serial_ports", ListPorts(), SensorPorts)
 
 
@@ -72,8 +75,8 @@ async def ports(request: Request) -> SensorPorts:
 async def begin(request: Request) -> Detection:
     """Detect the protocol on a port, or return the progress of a detection that is running there.
 
-    For operators. Some boards restart when the port is opened. Status 409 means that a configured
-    sensor uses the port.
+    Requires the role `operator` or `administrator`. Some boards restart when the port is opened.
+    Status 409 means that a configured sensor uses the port.
     """
     return await ask_bridge(
         request, "serial_detect", await given_in(request, DetectPort), Detection
@@ -97,7 +100,7 @@ async def progress(
         ),
     ],
 ) -> Detection:
-    """Return the progress of a detection. For operators."""
+    """Return the progress of a detection. Requires the role `operator` or `administrator`."""
     return await ask_bridge(request, "serial_progress", AskedPort(port=port), Detection)
 
 
@@ -111,7 +114,10 @@ async def sensor(
     request: Request,
     name: _Name,
 ) -> SensorFile:
-    """Return the `[[serial]]` table of a sensor, and the version of its file. For operators."""
+    """Return the `[[serial]]` table of a sensor, and the version of its file.
+
+    Requires the role `operator` or `administrator`.
+    """
     return await ask_bridge(request, "serial_port", AskedSensor(name=name), SensorFile)
 
 
@@ -127,8 +133,8 @@ async def frames(
 ) -> LineFrames:
     """Return the latest 20 frames of a port: their bytes, their values, and errors in them.
 
-    For operators. The frames may contain the identity of a meter. Two frames that arrive together
-    are listed as one frame.
+    Requires the role `operator` or `administrator`. The frames may contain the identity of a meter.
+    Two frames that arrive together are listed as one frame.
     """
     return await ask_bridge(request, "serial_frames", AskedSensor(name=name), LineFrames)
 
@@ -137,10 +143,11 @@ async def frames(
     "/save", summary="Add or change a sensor", **takes(OPERATORS, SaveSensor, 404, 409)
 )
 async def save(request: Request) -> ChangedSensors:
-    """Write a sensor's file, checked as by `oncegate check-config`, and start reading the sensor.
+    """Add or change a sensor: write its configuration file, and start reading the sensor.
 
-    For operators. Status 409 means that the file exists already, or that another operator has
-    changed it.
+    Requires the role `operator` or `administrator`. The file is checked first, in the same way as
+    by the command `oncegate check-config`, and is written only if it is valid. Status 409 means
+    that the file exists already, or that another operator has changed it.
     """
     return await ask_bridge(
         request, "serial_save", await given_in(request, SaveSensor), ChangedSensors
@@ -149,7 +156,10 @@ async def save(request: Request) -> ChangedSensors:
 
 @sensors_rest.post("/remove", summary="Remove a sensor", **takes(OPERATORS, ChangeSensor, 404, 409))
 async def remove(request: Request) -> ChangedSensors:
-    """Remove a sensor's file and close its port. For operators."""
+    """Remove a sensor's file and close its port.
+
+    Requires the role `operator` or `administrator`.
+    """
     return await ask_bridge(
         request, "serial_remove", await given_in(request, ChangeSensor), ChangedSensors
     )
@@ -159,7 +169,10 @@ async def remove(request: Request) -> ChangedSensors:
     "/undo", summary="Undo the last change of a sensor", **takes(OPERATORS, ChangeSensor, 404, 409)
 )
 async def undo(request: Request) -> ChangedSensors:
-    """Undo a sensor's last change: swap its file with the previous version. For operators."""
+    """Undo a sensor's last change: swap its file with the previous version.
+
+    Requires the role `operator` or `administrator`.
+    """
     return await ask_bridge(
         request, "serial_undo", await given_in(request, ChangeSensor), ChangedSensors
     )

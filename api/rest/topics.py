@@ -68,10 +68,10 @@ async def topics(
     "/publish", summary="Publish a test message", **takes(OPERATORS, PublishMessage, 409)
 )
 async def publish(request: Request) -> Published:
-    """Publish a message on behalf of the caller. For operators.
+    """Publish a message on behalf of the caller.
 
-    The message is durable when the response is sent. The access rules apply as if the caller were
-    connected to a listener named `@page`.
+    Requires the role `operator` or `administrator`. The message is durable when the response is
+    sent. The access rules apply as if the caller were connected to a listener named `@page`.
     """
     return await carried_out(request, "publish", await given_in(request, PublishMessage), Published)
 
@@ -82,7 +82,7 @@ async def publish(request: Request) -> Published:
 async def clear(request: Request) -> Cleared:
     """Clear the retained message of a topic by publishing an empty retained message.
 
-    For operators.
+    Requires the role `operator` or `administrator`.
     """
     given = await given_in(request, ClearRetained)
     return await carried_out(request, "clear_retained", given, Cleared)

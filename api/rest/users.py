@@ -76,7 +76,7 @@ async def users(
 ) -> UserPage:
     """List the users in the password file, and other users with sessions or retained messages.
 
-    For administrators.
+    Requires the role `administrator`.
     """
     return await users_for(request, AskedUsers(after=after, limit=limit))
 
@@ -88,7 +88,10 @@ async def users(
     summary="Tokens of programs",
 )
 async def tokens(request: Request) -> TokenList:
-    """List the tokens of programs by name, without their secrets. For administrators."""
+    """List the tokens of programs by name, without their secrets.
+
+    Requires the role `administrator`.
+    """
     return tokens_of(request)
 
 
@@ -96,10 +99,11 @@ async def tokens(request: Request) -> TokenList:
     "/users/password", summary="Set a password", **takes(ADMINISTRATORS, SetPassword, 409)
 )
 async def set_password(request: Request) -> PasswordSet:
-    """Add a user, or replace the user's password. For administrators who are logged in.
+    """Add a user, or replace the user's password.
 
-    A program's token is not accepted. The configuration is reloaded. Status 409 means that the
-    broker does not have permission to write the password file.
+    The caller must be an administrator who is logged in. A program's token is not accepted. The
+    configuration is reloaded. Status 409 means that the broker does not have permission to write
+    the password file.
     """
     given = await given_in(request, SetPassword)
     return await carried_out(request, "set_password", given, PasswordSet)
@@ -111,7 +115,7 @@ async def set_password(request: Request) -> PasswordSet:
 async def remove_user(request: Request) -> UserRemoved:
     """Remove a user from the password file, and close the user's connections.
 
-    For administrators.
+    Requires the role `administrator`.
     """
     given = await given_in(request, RemoveUser)
     return await carried_out(request, "remove_user", given, UserRemoved)
@@ -121,9 +125,9 @@ async def remove_user(request: Request) -> UserRemoved:
 async def add_token(request: Request) -> TokenAdded:
     """Create a token for a program, and return it. The token cannot be displayed again later.
 
-    For administrators who are logged in. A program's token is not accepted. The new token
-    becomes valid within a second. Status 409 means that the broker does not have permission to
-    write the token file, or that the name is already used.
+    The caller must be an administrator who is logged in. A program's token is not accepted. The new
+    token becomes valid within a second. Status 409 means that the broker does not have permission
+    to write the token file, or that the name is already used.
     """
     return await carried_out(request, "add_token", await given_in(request, AddToken), TokenAdded)
 
@@ -132,7 +136,7 @@ async def add_token(request: Request) -> TokenAdded:
     "/tokens/remove", summary="Remove a token", **takes(ADMINISTRATORS, RemoveToken, 404, 409)
 )
 async def remove_token(request: Request) -> TokenRemoved:
-    """Remove a token of a program. For administrators.
+    """Remove a token of a program. Requires the role `administrator`.
 
     The token stops working within a second.
     """

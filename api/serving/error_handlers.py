@@ -105,8 +105,8 @@ def install_problem_handlers(app: FastAPI) -> None:
 def _detail_of(request: Request, error: HTTPException) -> str:
     """Return the reason why a request failed.
 
-    Starlette's own message often only repeats the status phrase. In this case, a sentence with the
-    path or the method is returned instead.
+    Starlette's own message often only repeats the status phrase. For status 404 and 405, such a
+    message is replaced by a sentence with the path or the method.
     """
     path = request.url.path[: limits.SHOWN_CHARACTERS_MAX]
     if error.detail != HTTPStatus(error.status_code).phrase:

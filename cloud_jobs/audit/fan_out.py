@@ -197,7 +197,7 @@ def wrong_releases(
 
 
 def _missing_entries(releases: DataFrame, matched: DataFrame, with_release: DataFrame) -> DataFrame:
-    """Find sessions without a queue entry for a released message that they should have received.
+    """Find sessions that should have received a released message but have no queue entry for it.
 
     These are persistent sessions with a matching subscription at QoS 1 or 2. Shared subscriptions
     do not count, because each message goes to only one of their sessions.

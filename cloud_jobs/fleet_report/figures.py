@@ -272,7 +272,7 @@ def _discarded(tables: QueryEngine, lost: str) -> int:
 
 
 def _silent(tables: QueryEngine, now: datetime.datetime) -> list[Row]:
-    """Return the gateways without events for SILENT_SECONDS, the most recently seen first."""
+    """Return the gateways that have sent no events for SILENT_SECONDS, most recently seen first."""
     since = timestamp(now - datetime.timedelta(seconds=SILENT_SECONDS))
     return tables.rows(
         f"SELECT * FROM (SELECT gateway, {_last_seen(now)} AS seen FROM boots GROUP BY gateway) g "

@@ -89,7 +89,7 @@ def sites_section(figures: Figures, groups: Sequence[Group], names: Names) -> st
 
 
 def _by_site(gateways: Sequence[Row], names: Names) -> Mapping[str, list[Row]]:
-    """Return the gateways by site, sorted by the name of the site.
+    """Return the gateways grouped by site, with the sites in alphabetical order.
 
     Gateways without a site come last.
     """

@@ -87,9 +87,10 @@ def worst_quality(quality: Column | str) -> Column:
 def merge_corrections(silver: Tables, gold: Tables, first: int, through: int) -> None:
     """Update the table `clock_corrections` for new segments in the batches `first` to `through`.
 
-    All corrections of a broker run are computed again if one of its new segments is unsynchronised,
-    or if some of its corrections are unknown and it has any new segment. Changed rows get the batch
-    number `through`. Repeating the call has no further effect.
+    The corrections of a broker run can change in two cases: a new segment of the run is
+    unsynchronised, or the run has a new segment and some of its corrections are still unknown. In
+    both cases, all corrections of the run are computed again. Changed rows get the batch number
+    `through`. Repeating the call has no further effect.
     """
     # A resumed run must ignore batches ingested since it was interrupted. The next run processes
     # them.

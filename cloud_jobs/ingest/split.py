@@ -108,7 +108,7 @@ def split(origins: Sequence[Origin], overlapping: Iterable[str], earlier_events:
 
 
 def _repeating(origins: Iterable[Origin]) -> set[str]:
-    """Return the gateways for which the same message may be delivered twice in the batch."""
+    """Return the gateways that may have the delivery of the same message twice in the batch."""
     ranges: defaultdict[tuple[str, str], list[NumberRange]] = defaultdict(list)
     single_events: Counter[tuple[Message, bool]] = Counter()
     for one in origins:
@@ -126,7 +126,11 @@ def _repeating(origins: Iterable[Origin]) -> set[str]:
 
 
 def _boards_repeating(outlines: Iterable[tuple[str, Outline | None]]) -> set[str]:
-    """Return the gateways for which the same reading of a board may occur twice in the batch."""
+    """Return the gateways that may have the same reading of the same board twice in the batch.
+
+    A board numbers its frames after each of its starts. A reading may occur twice if the ranges of
+    frame numbers after one start overlap.
+    """
     ranges: defaultdict[tuple[str, str, int], list[NumberRange]] = defaultdict(list)
     for gateway, outline in outlines:
         for one in outline.boards if outline else ():

@@ -30,10 +30,10 @@ LONG_RUN: Final = (
     "-XX:Tier4CompileThreshold=150000 -XX:Tier4BackEdgeThreshold=400000 "
     f"-XX:ReservedCodeCacheSize=240m -XX:+UseParallelGC {CLASSES}"
 )
-"""JVM options for large batches. The second compiler gets code after ten times as many calls as by
-default. Loops over rows soon reach this number. The query planner does not, and compiling the
-planner took half of the processor time (docs/decisions/0158). This garbage collector slows row
-processing least: it takes 6 % less time than G1."""
+"""JVM options for large batches. A method or loop must run ten times as often as with the default
+options before the second compiler compiles it. Loops over rows soon do. The query planner does not,
+and compiling the planner took half of the processor time (docs/decisions/0158). This garbage
+collector slows row processing least: it takes 6 % less time than G1."""
 
 OPTION: Final = "spark.driver.defaultJavaOptions"
 """The Spark setting that passes options to the JVM."""

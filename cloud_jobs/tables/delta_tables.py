@@ -60,7 +60,7 @@ class Tables:
     version: int = VERSION
     """Version of the schemas, as stored in the properties of `marker`."""
     views: Mapping[str, str] = field(default_factory=dict)
-    """Views that replace tables in queries, keyed by the name of the table."""
+    """Views that replace tables in queries, keyed by table name."""
 
     def path(self, name: str) -> str:
         return f"{absolute(self.root).rstrip('/')}/{name}"
@@ -188,12 +188,12 @@ class Tables:
         step: str = "merge",
         is_stable: bool = False,
     ) -> None:
-        """Merge a batch's rows (`new`) into a table (`old`). Repeated calls have no further effect.
+        """Merge a batch's rows into a table. Repeating the call has no further effect.
 
         Args:
-            name: name of the table.
-            rows: the rows to merge.
-            rule: join condition, and actions for matching and new rows.
+            name: name of the table, which is called `old` in the SQL of `rule`.
+            rows: the batch's rows, which are called `new` in the SQL of `rule`.
+            rule: SQL condition for a match, and actions for rows with and without a match.
             batch: number of the batch.
             step: name of the write (see `append`).
             is_stable: True if the rows are the same each time they are computed. Otherwise Spark

@@ -118,8 +118,8 @@ QUARANTINE: Final = schema_of(
 contents), `payload` (a delivered message that is not SenML JSON, or whose topic does not match its
 reading) or `reading` (same identity, other value). Rows of kind `event`, `payload` and `reading`
 identify the event by gateway, boot and sequence. `refused` is the number of refusals that a row
-represents: 1, or more if `reason` is `more`. In that case `sequence` is the last refusal and
-`detail` lists them."""
+represents. It is 1 unless `reason` is `more`. In rows with this reason, `sequence` is the last
+refusal and `detail` lists them all."""
 
 EVENTS: Final = StructType(
     [

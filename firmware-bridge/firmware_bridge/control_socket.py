@@ -35,7 +35,7 @@ Status = dict[str, object]
 
 
 class ControlSocket:
-    """Sender of status reports and port events to the broker's control socket.
+    """Client of the broker's control socket. It sends status reports and port events.
 
     Events are queued until they have been sent. `path` is the path of the socket.
     """

@@ -174,10 +174,10 @@ def _operator_tasks(
     ports: Ports,
     announcer: Announcer[PortSettings],
 ) -> list[Run]:
-    """Return the coroutine functions to run for operators who use the web page.
+    """Return two coroutine functions, which serve operators on the web page.
 
-    One handles the requests of operators about ports. The other stops detections whose web page was
-    closed.
+    The first stops detections of devices that no web page watches any more. The second handles the
+    operators' requests about ports.
     """
 
     async def replace(wanted: tuple[PortSettings, ...]) -> None:

@@ -60,7 +60,7 @@ class SensorFiles:
 
 
 class SensorRequests:
-    """The handler of requests from operators about ports and sensors."""
+    """Handler for the requests of operators about ports and sensors."""
 
     def __init__(
         self,

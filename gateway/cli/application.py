@@ -67,7 +67,10 @@ other subcommands."""
 
 
 def application_of(names: Iterable[str] = COMMANDS) -> typer.Typer:
-    """Create the command line with the subcommands in `names`, and import their modules."""
+    """Build the command-line application with the subcommands in `names`.
+
+    The modules of these subcommands are imported.
+    """
     application = typer.Typer(
         name=PROGRAM,
         epilog=f"Start with:  oncegate up\n\n{EXIT_CODES_TEXT}",

@@ -120,7 +120,7 @@ class Outbox:
         return self._take(publications), placement
 
     def kinds_of(self, port: str, framing: str) -> Mapping[str, Kind]:
-        """Return the stored data types of a port's quantities, by the name of the quantity.
+        """Return the stored data types of a port's quantities, keyed by quantity name.
 
         A type is number, text or boolean. `framing` is the name of the port's protocol.
         """

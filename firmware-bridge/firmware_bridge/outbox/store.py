@@ -119,7 +119,7 @@ class OutboxStore(TableDatabase):
         self.queue_tables = (self.readings,)
 
     def kinds_of(self, port: str, framing: str) -> dict[str, Kind]:
-        """Return the stored data types of a port's quantities, by the name of the quantity.
+        """Return the stored data types of a port's quantities, keyed by quantity name.
 
         A type is number, text or boolean. `framing` is the name of the port's protocol. If too many
         quantities are stored, only the newest are returned.

@@ -85,9 +85,10 @@ class D0(PollerSettings):
             raise refusal(f"a baud_rate_max of {', '.join(map(str, rates))}")
 
     def check_scheme(self, scheme: str | None) -> None:
-        """Reject a negotiation of the baud rate if the port's address begins with `tcp://`.
+        """Reject a `baud_rate_max` other than 300 baud if the port's address begins with `tcp://`.
 
-        With such an address, the bridge cannot change the baud rate of the server's line.
+        With another value, the meter can change its baud rate during a readout. Over `tcp://`, the
+        bridge cannot change the baud rate of the serial server to which the meter is connected.
         """
         if scheme == "tcp" and self.baud_rate_max != _FIRST_RATE:
             raise refusal(

@@ -55,7 +55,7 @@ def seconds_of(text: str, utc_offset_hours: int) -> float:
 
 
 def _is_summer(seconds: float) -> bool:
-    """Return True if summer time applies at a time, given in seconds since 1970.
+    """Return True if summer time applies at the time `seconds`, in seconds since 1970.
 
     In October, the last hour of summer time counts as winter time, because its local times occur
     twice.

@@ -35,8 +35,8 @@ class LineDecoder(DelimitedDecoder):
 
     If `keeps_other_bytes` is True, bytes that are not UTF-8 become lone surrogates. Such bytes then
     invalidate only one value instead of the whole line. `kinds` contains the data types of the
-    quantities that `parse` has found. `can_mistake_part_of_line` is True if a partial line can look
-    complete. In this case, the first line is skipped if its beginning might be missing.
+    quantities that `parse` has found. `can_mistake_part_of_line` must be True if a partial line can
+    look complete. The first line is then skipped if its beginning might be missing.
     """
 
     def __init__(

@@ -49,7 +49,11 @@ class Searches:
         self._by_part.clear()
 
     def begin(self, search: Search) -> None:
-        """Begin a search. Its only part so far is the whole block."""
+        """Begin a search for the registers that make the device refuse the block `search.whole`.
+
+        At first, the whole block is the only part of the search. `split` divides a part into
+        halves.
+        """
         self._by_part[search.whole] = search
 
     def search_of(self, part: Block) -> Search | None:

@@ -70,7 +70,7 @@ class Message:
     def values(self) -> bytes:
         """The bytes of the values that are read or written.
 
-        A request to read contains no values. In this case, the result is empty.
+        A request to read contains no values, so the result for it is empty.
         """
         if self.function in _READS:
             return self.content[1:] if self.is_answer else b""
@@ -103,9 +103,9 @@ class ModbusTraffic:
         return self._scan(idle=False)
 
     def flush(self) -> list[Message | Damage]:
-        """Return the remaining messages in the buffer, after a pause on the line.
+        """Return the messages that remain in the buffer. Call this when the line has become silent.
 
-        A partial message counts as damaged.
+        A message that is still incomplete counts as damaged.
         """
         return self._scan(idle=True)
 

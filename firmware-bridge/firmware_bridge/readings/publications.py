@@ -54,8 +54,8 @@ def publications_of(
     """Return the messages that publish the quantities.
 
     With SenML payloads, there is one message per quantity. With other formats, there is one message
-    per value. The argument `units` contains units that the operator has configured, by name of the
-    value. They replace the units that the sensor sent.
+    per value. The argument `units` maps names of values to the units that the operator has
+    configured for them. These units replace the units that the sensor sent.
     """
     known: dict[str, object] = {**readings.tags, "device": numbering.device, "port": port}
     if readings.payload == "senml":

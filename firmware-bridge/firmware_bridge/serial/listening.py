@@ -15,7 +15,7 @@ IDLE_SECONDS = 1.0
 
 
 class Listening:
-    """The reader of one port whose devices send unprompted. It owns the port's decoder."""
+    """Reader of a port whose devices send unprompted. It owns the port's decoder."""
 
     def __init__(self, settings: DecoderSettings, intake: Intake) -> None:
         self._settings = settings

@@ -63,7 +63,7 @@ class _Answered(Exception):
 
 
 class _FirstOutcome:
-    """Observer of the polling loop that stores the first outcome and then stops the loop."""
+    """Observer that stores the first outcome in the polling loop, and then stops the loop."""
 
     def __init__(self) -> None:
         self.outcome: Outcome | None = None

@@ -31,7 +31,7 @@ _ON: Final = b"\xff\x00"
 
 
 class Overhearing:
-    """A decoder of Modbus traffic that describes each message as text.
+    """Decoder that describes each message of Modbus traffic as text.
 
     `frames` counts the complete messages, and `damaged` counts the damaged frames.
     """

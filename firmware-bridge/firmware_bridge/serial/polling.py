@@ -37,7 +37,7 @@ _BITS_PER_CHARACTER = 10
 
 
 class Audience(Protocol):
-    """Observer of the requests and responses on a line, such as a port's intake or a display."""
+    """Interface of an observer, which is notified of the requests and responses on a line."""
 
     def asked(self, request: Request) -> None:
         """Handle a request that has just been written to the line."""
@@ -59,7 +59,7 @@ class Audience(Protocol):
 
 
 class ToIntake:
-    """Observer of a poller that passes the responses of devices to the intake of the port.
+    """Observer that passes the responses of a line's devices to the intake of the port.
 
     Some requests do not name a device. Their outcomes are recorded for the device `own_device`.
     """
@@ -95,7 +95,7 @@ class ToIntake:
 
 
 class Polling:
-    """The reader of one port whose devices are polled. It owns the port's poller.
+    """Reader of a port whose devices are polled. It owns the port's poller.
 
     The counters are in `tally`: `damaged` counts requests without a valid response, `refused`
     counts requests that a device refused, and `foreign` counts received data that does not belong

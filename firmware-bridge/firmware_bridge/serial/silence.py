@@ -16,7 +16,12 @@ logger = logging.getLogger(__name__)
 
 
 class Silence:
-    """The detector of silence on one open port. It uses a timer, so bytes cause no extra work."""
+    """Monitor of one open port, which reports or reopens the port if it receives no bytes.
+
+    The port is reported after `silent_seconds` without a byte, and reopened after `reset_seconds`.
+    Both settings are optional. A timer checks the port, so that receiving a byte needs no extra
+    work.
+    """
 
     def __init__(self, settings: PortSettings, status: PortStatus) -> None:
         self._settings = settings

@@ -89,8 +89,8 @@ class DeviceStatus:
     ) -> dict[str, object]:
         """Return the device's part of the port's status as JSON.
 
-        `unread` lists the quantities without a value for all devices on the port. The result
-        includes only the quantities of this device.
+        `unread` lists the quantities that currently have no value, for all devices on the port. The
+        result includes only the quantities of this device.
         """
         return {
             "device": self.device,

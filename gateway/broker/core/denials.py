@@ -31,7 +31,7 @@ class Denial:
 
 
 class Denials:
-    """Counter of denied actions by client and type, which also creates the log lines."""
+    """Counter of denied actions by client and type. It also creates the log lines."""
 
     def __init__(self) -> None:
         self._entries: dict[tuple[str, str], Denial] = {}

@@ -27,7 +27,7 @@ class Window:
 
 
 class Flapping:
-    """Detector of flapping clients, which counts the disconnections of each client."""
+    """Detector of clients that connect and disconnect too often. It counts their disconnections."""
 
     def __init__(self) -> None:
         self.enabled = False

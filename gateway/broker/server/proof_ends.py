@@ -118,9 +118,10 @@ class ProofEnds:
         return frozenset(late - connected)
 
     def to_store(self) -> dict[str, int | None]:
-        """Return the expiry times to store on disk, but only those of users with sessions.
+        """Return the times at which the users' authentications expire, for storage on disk.
 
-        The other expiry times are deleted.
+        Only users who have a session are included. The expiry times of all other users are deleted
+        from `ends`.
         """
         owners = self._owners()
         self.ends = {name: end for name, end in self.ends.items() if name in owners}

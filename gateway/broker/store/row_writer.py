@@ -21,7 +21,7 @@ Item = TypeVar("Item")
 
 
 class RowWriter:
-    """Writer of one transaction's rows, which keeps them in memory so that they can be retried."""
+    """Writer of one transaction's rows. It keeps the rows in memory for a possible retry."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection

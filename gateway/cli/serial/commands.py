@@ -87,10 +87,10 @@ def list_ports(as_json: JsonOption = False) -> None:
 
 @application.command("devices")
 def list_devices(config: ConfigOption = None, as_json: JsonOption = False) -> None:
-    """List the known Modbus devices: the values of the key `device` of a serial port.
+    """List the known Modbus devices: the names that the key `device` accepts.
 
-    Put descriptions of your own devices in devices/, next to the
-    configuration file.
+    This key belongs to a device on a serial port. Put descriptions of your own
+    devices in devices/, next to the configuration file.
 
     Example:
 

@@ -23,7 +23,7 @@ Print = Callable[[str], None]
 
 
 class Sniffer:
-    """Watcher of a serial port, which prints what the port receives.
+    """Monitor of a serial port. It prints what the port receives.
 
     When the method `run` returns, `summary` is the last line to print, or None.
     """

@@ -26,12 +26,13 @@ _COMPANIONS = ("-wal", "-shm", "-journal")
 
 
 def rewrite_wal(path: Path) -> None:
-    """Rewrite a database's WAL with its own contents, so that they are certainly on the disk.
+    """Write the contents of a database's WAL to the disk again, in case an earlier fsync failed.
 
     After a failed fsync, Linux marks the pages as clean. The data can still be read, but is never
     written to the disk. SQLite would append to such a WAL, and a power cut would lose all of it.
-    Writing the same bytes again marks the pages as dirty. After a power cut during the rewrite,
-    each sector contains either its old bytes or the same new bytes.
+    Writing the same bytes again marks the pages as dirty, and a new fsync writes them to the disk.
+    After a power cut during the rewrite, each sector contains either its old bytes or the same new
+    bytes.
     """
     wal = path.with_name(f"{path.name}-wal")
     if not wal.exists():

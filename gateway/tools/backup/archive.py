@@ -88,7 +88,7 @@ def _checked(member: Member, slices: Iterator[bytes]) -> Iterator[bytes]:
 
 
 class ArchiveReader:
-    """A reader of a backup file, which reads the file from start to end, and only once.
+    """Reader of a backup file. It reads the file only once, from start to end.
 
     All methods raise `BackupRefused` if the file is not a backup, or is damaged or truncated, and
     `OSError` if it cannot be read.

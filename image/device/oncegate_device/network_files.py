@@ -54,7 +54,7 @@ class Wired(Protocol):
 
 
 def write_hostname(hostname: str, device: Path) -> None:
-    """Write the host name to its file below the folder `device`."""
+    """Write the host name to the file `hostname` in the folder `device` (/var/lib/device)."""
     write(device / HOSTNAME, f"{hostname}\n", FILES[HOSTNAME])
 
 

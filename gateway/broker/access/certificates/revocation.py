@@ -53,7 +53,10 @@ class _Element(NamedTuple):
 
 
 def issued_of(certificate: bytes) -> Issued:
-    """Return the identity of a certificate given in DER. Raises NotDer if it cannot be parsed."""
+    """Return the issuer and the serial number, which identify a DER-encoded certificate.
+
+    Raises NotDer if the certificate cannot be parsed.
+    """
     fields = _fields_of_signed(certificate)
     if fields and fields[0].tag == _VERSION:
         del fields[0]

@@ -95,7 +95,11 @@ class Failures:
         return self._entries.get(key)
 
     def delay_seconds(self, key: bytes, now: float) -> float:
-        """Return by how many seconds earlier failures of a key delay a check at time `now`."""
+        """Return the delay, in seconds, that earlier failed logins impose on a check at time `now`.
+
+        The failures are those counted under `key`, which stands for an origin, a user or a pair of
+        both.
+        """
         entry = self._entries.get(key)
         if entry is None:
             return 0.0

@@ -33,7 +33,7 @@ class RemovedFile:
     removed: frozenset[str] = frozenset()
     """Users who no longer exist in their user source but still have a session."""
     expiry_ms: Mapping[str, int | None] = field(default_factory=dict)
-    """Expiry times of credentials, by the name of a user who is not in the password file.
+    """Expiry times of credentials by user name, for users who are not in the password file.
 
     Times are in milliseconds of gateway time, a clock that never jumps. None means that the
     credential is valid as long as the database contains the user.

@@ -62,7 +62,7 @@ def records_of(blob: Blob) -> Iterator[Record]:
 
 
 class _Reader:
-    """Reader of the records of one blob, one after another."""
+    """Sequential reader of the records in one blob."""
 
     def __init__(self, blob: Blob) -> None:
         self.data = blob.data

@@ -25,7 +25,10 @@ from gateway.broker.core.state import State
 
 
 class Recorder(Batch):
-    """Recorder of facts (changes of state), which it writes to a batch and applies to the state."""
+    """Recorder of facts, which are changes of the state.
+
+    It writes each fact to the current batch, and applies it to the state.
+    """
 
     def __init__(
         self, state: State, store: bytes, boot: bytes, batch_number: int, next_sequence: int

@@ -105,7 +105,10 @@ class Levels:
         return node
 
     def path(self, topic_filter: str) -> list[Node] | None:
-        """Return the root and all levels of a topic or filter, or None if a level is missing."""
+        """Return the nodes for a topic or filter, from the root of the tree to the last level.
+
+        Return None if the tree does not contain all levels of the topic or filter.
+        """
         node = self.root
         path = [node]
         for name in topic_filter.split("/"):

@@ -158,10 +158,11 @@ class Route:
         return len(self.targets) + len(self.groups)
 
     def matched(self) -> int:
-        """Return the number of matching receivers, as recorded with a published message.
+        """Return the number of matching receivers. It is recorded with each published message.
 
-        This is the number of sessions and groups that receive the message, plus the persistent
-        sessions with QoS 1 or 2 to which the access rules deny it.
+        This is the number of sessions and groups that receive the message, plus the number of
+        persistent sessions that would receive it with QoS 1 or 2 if the access rules did not deny
+        it.
         """
         return self.count() + len(self.refused_targets)
 

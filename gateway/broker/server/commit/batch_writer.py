@@ -43,7 +43,7 @@ SECONDS_BETWEEN_LINES = 60.0
 
 
 class BatchWriter:
-    """Writer of batches, one at a time. Releases a batch's packets once the batch is durable."""
+    """Writer that saves one batch at a time, and releases its packets when the batch is durable."""
 
     def __init__(
         self,

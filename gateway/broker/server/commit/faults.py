@@ -7,7 +7,7 @@ from gateway.process.files.disk_errors import line_of
 
 
 class StoreFailed(OSError):
-    """Error raised if records cannot be written to disk, or after a bug. The process must end."""
+    """Error that ends the process: records cannot be written to disk, or the broker has a bug."""
 
 
 def fault_of_writing(what: str, error: BaseException) -> StoreFailed:

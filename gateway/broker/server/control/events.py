@@ -101,8 +101,8 @@ class Found:
     def answer(self) -> dict[str, Any]:
         """Return the result of the command `events`.
 
-        An event about a message does not always contain the topic. In that case, the topic of
-        another event about the same message is added, if there is one.
+        If an event about a message does not contain the topic, the topic of another event about the
+        same message is added, if there is one.
         """
         for index, message in self._by_message.items():
             if message in self._topics:

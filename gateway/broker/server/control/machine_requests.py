@@ -23,7 +23,7 @@ Request = dict[str, Any]
 
 
 class MachineRequests:
-    """Handlers for the commands `restart` and `reboot`, which pass the requests to systemd."""
+    """Handlers for the commands `restart` and `reboot`. They pass the requests to systemd."""
 
     def __init__(self) -> None:
         self.directory: Path | None = None

@@ -44,7 +44,7 @@ _CREDENTIALS: Final = struct.Struct("3i")
 
 
 class Operations:
-    """Recorder of operators' actions, which adds an event to the session log for each action."""
+    """Recorder of operators' actions. It adds an event to the session log for each action."""
 
     def __init__(self, observe: Callable[[str, str], None], now: Callable[[], float]) -> None:
         """Set the callbacks.

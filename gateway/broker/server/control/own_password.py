@@ -21,7 +21,10 @@ of a second of CPU time."""
 
 
 class ConfirmedChanges:
-    """Guard for changes of one kind: one at a time, and only with the administrator's password."""
+    """Guard for one kind of change, such as changes of users.
+
+    It allows only one change at a time, and only with the administrator's own password.
+    """
 
     def __init__(self, authentications: Authentications, what: str) -> None:
         """Set the dependencies. `what` is a noun for error messages, such as "users"."""

@@ -1,7 +1,8 @@
-"""Checks passwords at logins to the status page, and whether earlier logins are still valid.
+"""Commands with which the status page checks passwords and detects changed credentials.
 
-The status page has no passwords of its own. The broker's users log in to the page. A password check
-costs as much as for an MQTT client, and waits in the same queue.
+The status page has no passwords of its own: people log in to it as users of the broker. Checking a
+password for the status page takes as much CPU time as checking one for an MQTT client. Both kinds
+of checks wait in the same queue.
 """
 
 import asyncio

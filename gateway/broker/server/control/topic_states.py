@@ -87,9 +87,11 @@ def _text_of(payload: bytes) -> str | None:
 
 
 def _receivers_of(route: Route) -> Request:
-    """Return the numbers of a topic's receivers and denied subscribers, and some client ids.
+    """Return the fields about a topic's subscribers in the answer to `topic_states`.
 
-    The client ids are those of connected receivers.
+    `receivers` is the number of subscribers that receive the topic, and `denied` is the number of
+    those to which the access rules deny it. `clients` lists the identifiers of connected receivers,
+    at most CLIENTS_NAMED_MAX.
     """
     groups = [group.members for group in route.groups]
     sessions = chain([target.session for target in route.targets], *groups)

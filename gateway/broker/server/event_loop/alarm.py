@@ -34,7 +34,7 @@ collection or a step of a checkpoint on a slow card takes less time."""
 
 
 class Alarm:
-    """Timer of the broker core, which wakes the core when its next timeout is due."""
+    """Timer of the broker core. It wakes the core when the core's next timeout is due."""
 
     def __init__(self, broker: Broker, schedule: Callable[[], None]) -> None:
         """Set the broker core and the callback.

@@ -42,7 +42,7 @@ def _note_nothing(username: str, seconds: float | None) -> None:
 
 
 class Authentications:
-    """Runner of credential checks. All checks use the current authenticator."""
+    """Executor of credential checks. All checks use the current authenticator."""
 
     def __init__(
         self,

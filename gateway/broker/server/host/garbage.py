@@ -22,7 +22,11 @@ NEVER: Final = 1_000_000_000
 
 @contextmanager
 def ignored() -> Iterator[None]:
-    """Disable garbage collection in this context. Recovery uses it, as it leaves no garbage."""
+    """Disable the garbage collector within a `with` block.
+
+    Recovery runs in such a block, because it creates no reference cycles that would have to be
+    freed.
+    """
     gc.collect()
     gc.disable()
     try:

@@ -19,7 +19,7 @@ _SOCKET_UMASK = 0o117
 
 @contextmanager
 def closed_to_others() -> Iterator[None]:
-    """Set the umask so that socket files created in this context have mode 0660."""
+    """Set the umask within a `with` block, so that socket files created there have mode 0660."""
     before = os.umask(_SOCKET_UMASK)
     try:
         yield

@@ -88,9 +88,10 @@ class Certificates:
     def is_outdated(self) -> bool:
         """Return True if the certificate files must be loaded again.
 
-        This is the case if the files have changed on disk, or if the latest files could not be
-        used. A certificate that had already expired at the start of the broker is loaded again only
-        if its file has changed.
+        They must be loaded again if they have changed on disk, or if the latest attempt to load
+        them failed. A certificate that had already expired when the broker started is an exception:
+        it was loaded anyway, so this does not count as a failure. It is loaded again only if its
+        file has changed.
         """
         return self.problem is not None or states_of(self.files.paths) != self.used_state
 
@@ -152,7 +153,7 @@ class Certificates:
 
 
 class CertificateWatch:
-    """Watcher of the certificate files of all listeners."""
+    """Monitor of all listeners' certificate files. It loads the files again after a change."""
 
     def __init__(self, clock: Callable[[], float] = time.time) -> None:
         """Set the clock, a function that returns wall time in seconds since 1970."""

@@ -18,7 +18,7 @@ bits takes 1 ms on a PC and 10 ms on a Raspberry Pi 3, ECDSA a tenth of that."""
 
 
 class HandshakeTurns:
-    """Scheduler of TLS handshake steps, which postpones steps if they take too much time."""
+    """Scheduler of TLS handshake steps. It postpones steps if they take too much time."""
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()

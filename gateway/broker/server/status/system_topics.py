@@ -20,7 +20,7 @@ sessions."""
 
 
 class SystemTopics:
-    """Publisher of the `$SYS` topics, which passes their values to the broker core."""
+    """Publisher of the `$SYS` topics. It passes their values to the broker core."""
 
     def __init__(
         self, broker: Broker, totals: SessionTotals, version: str, schedule: Callable[[], None]

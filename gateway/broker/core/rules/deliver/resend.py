@@ -76,7 +76,11 @@ def _resend(
 
 
 def retry(core: Core, session: Session, interval_seconds: float, now: float) -> None:
-    """Resend packets that were not acknowledged in `interval_seconds` (MQTT 3.1 section 4.2)."""
+    """Resend a session's packets that have been unacknowledged for `interval_seconds` or longer.
+
+    Used only for clients with MQTT 3.1 (section 4.2) or 3.1.1, if `retry_interval` is configured.
+    With MQTT 5.0, packets are resent only after a reconnect.
+    """
     connection = session.connection
     if connection is None or session.loading or not connection.writable:
         return
