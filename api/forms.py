@@ -1,4 +1,4 @@
-"""Parsing of forms from browsers, with limits on size and time. Forms from other sites are refused.
+"""Parses forms from browsers, with limits on size and time. Rejects forms from other sites.
 
 A form is accepted only if its ``Origin`` header names this server, and if the form contains the
 token that this server has put into it. The ``SameSite`` attribute of the login cookie also protects

@@ -114,7 +114,7 @@ def status_of(refusal: Refused) -> int:
 
 
 def fix_of(refusal: Refused) -> str | None:
-    """Return how to fix a request that the broker refused, or None if no fix is known."""
+    """Return advice on fixing a request that the broker refused, or None if no fix is known."""
     return _FIX_OF_CODE.get(refusal.code)
 
 

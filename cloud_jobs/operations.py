@@ -55,7 +55,7 @@ def compact(root: str, progress: Progress) -> dict[str, Any]:
 
 
 def vacuum(root: str, progress: Progress, *, keep_days: int, is_dry: bool) -> dict[str, Any]:
-    """Remove files that no recent version of a table uses. Return the number of files by table.
+    """Remove files that no recent version of a table uses. Return the number of files per table.
 
     Args:
         root: directory or URL of the tables.

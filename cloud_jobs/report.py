@@ -48,7 +48,7 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class RepeatedStart:
-    """A board that reused sequence numbers after a restart, and how often this happened."""
+    """A board that used the numbers of earlier starts again, and the count of such starts."""
 
     gateway: str
     device: str

@@ -151,7 +151,7 @@ def _query_held(tables: Tables, run: Run, memory: InMemory) -> _Found:
 def _found_in(
     memory: InMemory, tables: Queryable, refused: _Refused, starts: list[RepeatedStart]
 ) -> _Found:
-    """Run the report's queries on `memory`. The results `refused` and `starts` exist already."""
+    """Run the report's queries on `memory`. `refused` and `starts` are added to the results."""
     gaps = _gaps(memory, lambda gateways: memory.add("events", _truncations_of(tables, gateways)))
     gateways = _gateways(memory, tables)
     return _Found(gaps, gateways, _segments_count(memory), refused, starts)
@@ -237,7 +237,7 @@ def _gaps(
 
 
 def _gaps_with(tables: Queryable, gateways: list[str]) -> tuple[list[Gap], int]:
-    """Query the first gaps, which events `log_truncated` of the given gateways may explain."""
+    """Return the first gaps and the total count, using the events `log_truncated` of `gateways`."""
     truncations = _TRUNCATIONS if gateways else _NO_TRUNCATIONS
     found = tables.query(
         f"SELECT {', '.join(GAP_COLUMNS)}, count(*) OVER () AS number "

@@ -1,4 +1,4 @@
-"""Alarms: conditions that need attention, when they began, and who has acknowledged them.
+"""Raises, clears and stores alarms about conditions of the gateway that need attention.
 
 `conditions` derives the conditions that are true now from the reports of the gateway's processes.
 Each condition has an identifier, which is listed in `kinds`. `table` raises, clears and

@@ -1,4 +1,4 @@
-"""An alarm: a condition, when it began and ended, and who acknowledged it.
+"""An alarm, which records when a condition began and ended, and who acknowledged it.
 
 This module does no I/O.
 """

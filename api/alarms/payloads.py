@@ -1,6 +1,6 @@
-"""Alarms as MQTT payloads, which the bridge publishes: one retained JSON object per kind.
+"""Converts alarms to MQTT payloads: one JSON object for each kind of alarm.
 
-This module does no I/O.
+The bridge publishes the payloads as retained messages. This module does no I/O.
 """
 
 import json

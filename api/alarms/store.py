@@ -1,4 +1,4 @@
-"""Alarms on disk: the active alarms, which survive a restart, and a history of cleared alarms.
+"""Stores active alarms, so that they survive a restart, and a history of cleared alarms.
 
 The alarms are stored in an SQLite file, which is written only when an alarm changes. If the file
 cannot be read, it is renamed, and a new empty file is created. The file is only a convenience.

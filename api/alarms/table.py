@@ -1,6 +1,9 @@
 """The table of alarms, and the rules for when an alarm begins, ends and is cleared.
 
-This module does no I/O.
+The diagram shows the states of an alarm (``present``, ``ended`` and ``cleared``). Each arrow is
+labelled with the cause of the change. ``absent`` means that the condition has been false for
+``CLEAR_SECONDS``. ``a loss`` means that the alarm reports lost messages or readings, and has not
+been acknowledged. This module does no I/O.
 
     condition seen ──────────> present ── absent for CLEAR_SECONDS ──> cleared
                                 │  ^                                     ^

@@ -1,1 +1,1 @@
-"""Visitors' connections: limits on their number and duration, TLS, and the certificate."""
+"""Handles visitors' connections: limits their number and duration, and provides TLS."""

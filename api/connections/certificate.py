@@ -50,7 +50,7 @@ class ServedCertificate:
 
     @property
     def problem(self) -> str | None:
-        """The problem with the certificate, or None if there is none.
+        """The problem with the certificate, or None if there is no problem.
 
         The problem is either that new files cannot be used, or that the certificate expires soon.
         """

@@ -1,7 +1,7 @@
-"""Settings for the web page's TLS: the certificate files, and the function that loads them.
+"""Types for the web page's TLS certificate: its files, and the result of loading them.
 
-The program that starts the page imports this module before it parses the command line. To keep the
-start fast, this module imports only small modules.
+The command that starts the page imports this module before it parses the command line. This module
+imports only small modules, so that the command starts quickly.
 """
 
 import ssl

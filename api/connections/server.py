@@ -1,10 +1,10 @@
-"""A uvicorn server without signal handlers, which limits each connection's time and memory.
+"""A uvicorn server that limits the time and memory of each connection.
 
-A connection is closed if the client does not send the headers of a request within
-``HEAD_SECONDS_MAX``, or does not read the response within ``CONNECTION_SECONDS_MAX``. At most
-``REQUEST_HEAD_BYTES_MAX`` bytes of a request's headers are buffered per connection. Uvicorn itself
-does not have these limits. If there are too many connections, the module ``visitors`` decides which
-connection is closed.
+It does not install signal handlers. A connection is closed if the client does not send the headers
+of a request within ``HEAD_SECONDS_MAX``, or does not read the response within
+``CONNECTION_SECONDS_MAX``. At most ``REQUEST_HEAD_BYTES_MAX`` bytes of a request's headers are
+buffered per connection. Uvicorn itself does not have these limits. If there are too many
+connections, the module ``visitors`` decides which connection is closed.
 """
 
 import asyncio

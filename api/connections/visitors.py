@@ -1,4 +1,4 @@
-"""Limits on visitors' connections, and which connection is closed if a limit is reached.
+"""Limits visitors' connections, and chooses the connection to close if a limit is reached.
 
 A visitor that sends complete requests is served even if others hold many idle connections. If a
 limit is reached, a new connection replaces an old one: the connection that has been waiting longest
@@ -21,7 +21,7 @@ _IPV6_PREFIX_BITS: Final = 64
 
 
 class Visitor(Protocol):
-    """Interface of a visitor's connection, which `Visitors` uses to close the connection."""
+    """Interface through which `Visitors` closes a visitor's connection."""
 
     def close_to_make_room(self) -> None:
         """Close the connection immediately."""
@@ -98,10 +98,10 @@ def _make_room(places: dict[Visitor, _Place], candidates: list[Visitor], now: fl
 
 
 def _counted_as(host: str) -> tuple[str, bool]:
-    """Return the key under which connections from an address are counted, and a flag.
+    """Return an address's key for counting connections, and True if it is a loopback address.
 
     The key of an IPv6 address is its /64 network. The key of an IPv4 address is the address itself.
-    The flag is True for a loopback address.
+    For any other address, the second result is False.
     """
     try:
         address = ipaddress.ip_address(host)

@@ -121,7 +121,7 @@ def _with_prefix(points: list[Point], unit: str) -> tuple[list[Point], str]:
 
 
 class _Scale:
-    """Vertical scale of a chart. The axis ends at round numbers below and above all values."""
+    """Vertical scale of a chart. The ends of the axis are round numbers that enclose all values."""
 
     def __init__(self, lowest: float, highest: float) -> None:
         self.lowest, self.highest = lowest, highest

@@ -70,8 +70,8 @@ def _shown(
 def topic_filter_of(port: Port, device: Device) -> str | None:
     """Return a topic filter that matches all readings of a device and nothing else.
 
-    Return None if the port's topics do not contain the name of the device. Also return None if they
-    contain the name of the quantity as only a part of a topic level.
+    Return None if there is no such filter. This is the case if the port's topics do not contain the
+    name of the device, or if the name of the quantity is only a part of a topic level.
     """
     if port.topic is None or "{device}" not in port.topic:
         return None

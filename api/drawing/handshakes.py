@@ -1,7 +1,7 @@
-"""The handshakes of one client, as the steps of a sequence diagram.
+"""Sequence diagram of a client's handshakes, derived from the events of the session log.
 
 Each step is a packet in one direction, or an event at the gateway. If a step is marked as durable,
-it was synced to disk before the next packet in the opposite direction was sent.
+its event was synced to disk before the next packet in the opposite direction was sent.
 """
 
 from collections.abc import Iterable

@@ -26,8 +26,8 @@ def tree_of(topics: Sequence[Topic], *, below: str = "") -> list[Branch]:
     """Return topics as a tree. `topics` must list each topic before the topics below it.
 
     If a topic has more than TOPIC_LEVELS_SHOWN levels, the deepest levels share one line, so that
-    the tree fits on a phone. The keyword argument `below` can be a topic that becomes the root of
-    the tree. All of its levels share one line.
+    the tree fits on a phone. If the keyword argument `below` is a topic, this topic becomes the
+    root of the tree, and all of its levels share one line.
     """
     root = Branch("", "")
     for each in topics:

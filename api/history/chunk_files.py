@@ -1,8 +1,9 @@
-"""Files of one ring (resolution) of the history: new chunks are appended, old files are removed.
+"""Manages the files of one ring (resolution) of the history.
 
-The files are not fsynced, to reduce writes to the card. The last chunk may therefore be incomplete
-after a power cut. Its checksum is then wrong, and the next append overwrites it. If a file is
-damaged elsewhere, it is renamed, and the chunks before the damage are copied to a new file.
+New chunks are appended, and the oldest files are removed to limit their number and size. The files
+are not fsynced, to reduce writes to the card. The last chunk may therefore be incomplete after a
+power cut. Its checksum is then wrong, and the next append overwrites it. If a file is damaged
+elsewhere, it is renamed, and the chunks before the damage are copied to a new file.
 
 An instance must be used from only one thread at a time.
 """

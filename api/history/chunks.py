@@ -1,6 +1,8 @@
 """Format of a chunk in the history's files: the points of all series for some consecutive steps.
 
-The format is also described in docs/formats/history.md. Integers are little-endian::
+The format is also described in docs/formats/history.md. In the layout below, ``|`` separates the
+fields, and ``u32`` is an unsigned 32-bit integer. ``* groups`` means one value for each group.
+Integers are little-endian::
 
     chunk  magic "OGH1" | body bytes u32 | CRC-32 of the body u32 | body
     body   step seconds u16 | steps u16 | groups u16 | first step u64 | group bytes u32 * groups |

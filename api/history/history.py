@@ -75,7 +75,7 @@ class _Series:
             self.tracks[ring.name].put(summary.point())
 
     def forget_from(self, ring: Ring, step: int) -> None:
-        """Remove a ring's points from `step` onwards. They were recorded with a wrong clock."""
+        """Remove a ring's points from `step` onwards, because their times are wrong."""
         self.tracks[ring.name].forget_from(step)
         summary = self.summaries.get(ring.name)
         if summary is not None and summary.step >= step:
@@ -216,7 +216,7 @@ class History:
         return series
 
     async def _write(self, ring: Ring, *, before: int) -> None:
-        """Write a ring's points before a step to disk. On failure, keep the latest in memory."""
+        """Write the points before step `before` to disk. If this fails, keep only the latest."""
         begin = self._begins.get(ring.name)
         if begin is not None and ring is HOUR:
             begin = max(begin, before - HOUR.steps)

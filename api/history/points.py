@@ -76,7 +76,7 @@ class Track:
             column.append(value)
 
     def forget_from(self, step: int) -> None:
-        """Remove the points from `step` onwards. They were recorded with a wrong clock."""
+        """Remove the points from `step` onwards, for example because their times are wrong."""
         if self._steps and self._steps[-1] >= step:
             self._keep(0, bisect_left(self._steps, step))
 

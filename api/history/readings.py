@@ -1,4 +1,4 @@
-"""Extraction of sensors' readings from the bridge's reports."""
+"""Extracts the sensors' readings from the bridge's reports."""
 
 from collections.abc import Iterator
 

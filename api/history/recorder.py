@@ -23,7 +23,7 @@ _LATE_SECONDS: Final = 1.5
 async def until_reported() -> None:
     """Wait until 1.5 seconds after the end of a 5-second step of the wall clock.
 
-    By then, the bridge has reported the readings of this step. All tasks that are waiting continue
+    The bridge reports the readings of a step within these 1.5 seconds. All waiting tasks continue
     at the same moment, so that they can share one query to the broker.
     """
     into = (time.time() - _LATE_SECONDS) % HOUR.step_seconds

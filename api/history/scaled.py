@@ -1,4 +1,4 @@
-"""Storage of a series' values in the history's files: as scaled integers, or as float64.
+"""Encodes and decodes values in the history's files, as scaled integers or as float64.
 
 Sensors send values with few decimals, such as 21.5. As float64, these values have bytes that look
 random and compress poorly. As integers in units of the last decimal, they have mostly zero bytes.

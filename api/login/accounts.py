@@ -92,8 +92,8 @@ class Accounts:
         """Return True if a login is still valid. The broker is queried at most every few seconds.
 
         A change of the user's password ends the login. If the broker or its user database does not
-        respond, the login stays valid until they respond again. Likewise, the connections of MQTT
-        clients are kept open.
+        respond, the login stays valid until they respond again. MQTT clients also stay connected
+        in this case.
         """
         if now - login.confirmed < limits.LOGIN_CONFIRMED_SECONDS:
             return True

@@ -112,7 +112,7 @@ class Logins:
         return login
 
     def end(self, secret: str) -> None:
-        """End the login with a browser's secret, if there is one."""
+        """End the login with a browser's secret. Do nothing if no login has this secret."""
         self._logins.pop(_key_of(secret), None)
 
     def end_user(self, username: str) -> None:

@@ -1,4 +1,4 @@
-"""Tokens of programs. They are read from a file, and read again when the file changes.
+"""Loads the tokens of programs from a file, and reloads them when the file changes.
 
 The format of the file is defined in `gateway.process.files.token_file`.
 """

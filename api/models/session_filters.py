@@ -15,7 +15,7 @@ class State(StrEnum):
 
 
 class Sort(StrEnum):
-    """Order of the sessions: by name, by the longest silence, or by the largest count."""
+    """Order of the sessions: by client id, longest silence, or largest number of messages."""
 
     CLIENT_ID = "client_id"
     LAST_SEEN = "last_seen"

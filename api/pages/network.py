@@ -47,7 +47,7 @@ async def ask_change(request: Request) -> Response:
 
 @network_page.post("/system/network/change", dependencies=[Depends(ADMINISTRATORS)])
 async def do_change(request: Request) -> Response:
-    """Change the host name and network from a form, and show the gateway's new address.
+    """Apply the host name and network settings from a form, and show the gateway's new address.
 
     The response does not redirect, because the old address may no longer work.
     """

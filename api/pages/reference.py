@@ -97,7 +97,7 @@ def endpoints_of(description: dict[str, Any]) -> list[Endpoint]:
 
 
 def schemas_of(description: dict[str, Any]) -> dict[str, list[SchemaField]]:
-    """Return the fields of each schema in an OpenAPI description, by the schema's name.
+    """Return the fields of each schema in an OpenAPI description, keyed by the schema's name.
 
     If a schema is an enumeration, its accepted values are returned instead of fields.
     """

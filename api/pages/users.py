@@ -1,4 +1,4 @@
-"""The administrators' page that lists users and tokens, with forms for changing users."""
+"""The administrators' page of users and tokens, and forms to set passwords and remove users."""
 
 from collections.abc import Callable, Mapping
 from typing import Annotated, Final

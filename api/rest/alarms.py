@@ -1,4 +1,4 @@
-"""REST routes for alarms: listing, and acknowledgement by operators."""
+"""REST routes for alarms: list alarms and, for operators, acknowledge them."""
 
 from typing import Annotated
 

@@ -1,9 +1,9 @@
-"""`/metrics`: the gateway's metrics for Prometheus and OpenMetrics scrapers. Read-only.
+"""Provides the gateway's metrics at `/metrics` for Prometheus and OpenMetrics scrapers.
 
-The metrics are computed from the same overview (state of the gateway) as the REST interface's
-responses, and the same access rules apply. There are no series per client, topic or device. Metrics
-by reason have one series per reason, for at most `METRIC_REASONS_MAX` reasons. The number of all
-other series depends only on the configuration.
+The endpoint is read-only. It uses the same data and the same access rules as the REST interface. To
+limit the number of series, no metric has a label for the client, topic or device. Metrics with a
+label for the reason include at most `METRIC_REASONS_MAX` reasons. Active alarms are counted by kind
+and level. The number of all other series depends only on the configuration.
 """
 
 from collections import Counter

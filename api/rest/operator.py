@@ -1,4 +1,4 @@
-"""Client for the actions of operators and administrators, which the broker executes.
+"""Client that asks the broker to execute the actions of operators and administrators.
 
 Each action is sent once, over a separate connection to the broker's socket for operators. Actions
 are never repeated automatically. The broker logs who has requested an action, with the caller's

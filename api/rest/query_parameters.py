@@ -1,4 +1,4 @@
-"""Rejection of unknown query parameters, so that a mistyped filter is not silently ignored."""
+"""Rejects unknown query parameters, so that a mistyped filter is not silently ignored."""
 
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError

@@ -1,4 +1,4 @@
-"""REST routes for serial ports and sensors: detect a protocol, add, change, remove, undo.
+"""REST routes for serial ports and sensors: detect protocols, change sensors, undo changes.
 
 The broker checks the caller's role, and forwards each request to the bridge. The bridge validates
 and executes the request. The broker records each change in the session log, with the name of the

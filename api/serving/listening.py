@@ -1,4 +1,4 @@
-"""Creation of the TCP socket on which the API listens.
+"""Creates the TCP socket on which the API listens.
 
 If this fails, ``CannotListen`` is raised. Its message is one line. It contains the address, the
 process that already uses the address (if ``/proc`` shows it), and the setting to change.

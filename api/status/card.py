@@ -1,4 +1,4 @@
-"""State of the system on the SD card, which a process running as root writes to a file.
+"""Reads the state of the SD card's system from a file, which a process running as root writes.
 
 The file contains the system slots, the last update, and the last provisioning. It also contains the
 texts about updates, so that the page and `oncegate-device status` show the same texts. ``read``

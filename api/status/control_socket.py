@@ -1,9 +1,9 @@
-"""A connection to the broker's status socket, kept open, with one request at a time.
+"""A persistent connection to the broker's status socket.
 
-A request waits until earlier requests are complete. After that, it takes at most
-``ANSWER_SECONDS_MAX``. If the broker gives no usable response, a ``BrokerProblem`` with the cause
-and the fix is raised. If the connection breaks, the next request opens a new one. The module
-``observer`` interprets the responses.
+Only one request is in progress at a time. A request waits until earlier requests are complete.
+After that, it takes at most ``ANSWER_SECONDS_MAX``. If the broker gives no usable response, a
+``BrokerProblem`` with the cause and the fix is raised. If the connection breaks, the next request
+opens a new one. The module ``observer`` interprets the responses.
 """
 
 import asyncio

@@ -159,7 +159,7 @@ def _undescribed(discovery: Discovery, described: TopicState) -> tuple[str, str]
 def _judged(
     discovery: Discovery, described: TopicState, availability: list[Availability]
 ) -> tuple[Verdict, str, str | None]:
-    """Return a verdict on a device that has a description, an explanation, and the fix.
+    """Return a verdict, an explanation and the fix for a device that has a description.
 
     The verdict states whether Home Assistant can show the device. If it can, the fix is None.
     `described` is the state of the topic with the description.

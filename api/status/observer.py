@@ -1,4 +1,4 @@
-"""Queries to the broker on behalf of all visitors, with a cache of the latest responses.
+"""Queries the broker on behalf of all visitors, and caches the latest responses.
 
 The same query is sent to the broker at most once in ``ANSWER_REUSE_SECONDS``, even if there are
 many visitors. All requests within this time get the same response, or the same failure. Responses

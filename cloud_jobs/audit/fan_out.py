@@ -19,10 +19,10 @@ RELEASE = (*STORE, "released_at")
 def releases_of(events: DataFrame) -> DataFrame:
     """Return one row for each release of a message.
 
-    A message is released when it is passed on to its subscribers. If it was held until then
-    (QoS 2), the log contains the event `message_released`, otherwise `message_published`. The
-    columns are `gateway`, `store`, `released_at` (the event's number), `message`, `time`, `topic`,
-    `message_qos`, `matched` and `publisher`.
+    A message is released when it is passed on to its subscribers. The event in the log is
+    `message_released` if the gateway held the message first (QoS 2), otherwise
+    `message_published`. The columns are `gateway`, `store`, `released_at` (the event's number),
+    `message`, `time`, `topic`, `message_qos`, `matched` and `publisher`.
     """
     contents = (
         events.where(is_event("message_held"))
@@ -107,7 +107,7 @@ def _subscription_intervals(changes: DataFrame, events: DataFrame) -> DataFrame:
 
     Args:
         changes: the events `subscribed` and `unsubscribed`.
-        events: all events, which include the ends of sessions.
+        events: all events, including those that end sessions.
     """
     in_order = Window.partitionBy(*SESSION, "filter").orderBy("sequence")
     ends = events.where(is_event("session_ended")).groupBy(*SESSION)
@@ -246,7 +246,7 @@ def _surplus_entries(releases: DataFrame, matched: DataFrame, with_release: Data
 def _ends_of_sharing_sessions(events: DataFrame) -> DataFrame:
     """Return the times at which sessions with shared subscriptions ended.
 
-    An event with the same time belongs to the same batch as the end of the session.
+    An event with the same time was logged in the same batch as the end of the session.
     """
     members = events.where(is_event("subscribed") & F.col("filter").startswith("$share/"))
     ended = events.where(is_event("session_ended"))
@@ -257,7 +257,7 @@ def unexplained_entries(late: DataFrame, events: DataFrame) -> DataFrame:
     """Find queue entries that were added after the release of their message for no valid reason.
 
     `late` contains all entries that were added later. There are two valid reasons: the message is
-    retained, or it was taken over from another session, which had a shared subscription and ended.
+    retained, or it was taken over from a session that had a shared subscription and has ended.
     """
     kept = events.where(is_event("retained_set")).select(*STORE, "message").distinct()
     opened = events.where(is_event("session_opened")).select(*SESSION).distinct()

@@ -1,4 +1,4 @@
-"""Audit of the tables. Its checks are those of the gateway's own audit, in a second implementation.
+"""Audit of the tables: an independent implementation of the checks in the gateway's own audit.
 
 Spark computes the findings. The driver collects only counts, and a limited number of findings. A
 finding is a violation only if the log is complete between the two events that contradict each
@@ -131,8 +131,8 @@ def findings_of(
 ) -> DataFrame:
     """Return the findings of all checks. The function `with_verdicts` adds their final verdicts.
 
-    `gaps` is the result of `log_gaps`. `keep` is a function that caches a DataFrame, which several
-    checks use, and returns it.
+    `gaps` is the result of `log_gaps`. `keep` is a function that caches a DataFrame and returns
+    it. It is called for DataFrames that several checks use.
     """
     used = keep(identifiers.uses_of(events))
     positions = keep(queues.position_uses(events))

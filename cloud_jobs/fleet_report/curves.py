@@ -1,4 +1,4 @@
-"""Data of the curves on the gateways' pages, which show readings by day and by quarter hour.
+"""Data for curves that show readings by day and by quarter hour on the gateways' pages.
 
 The values of a curve are stored as a string of comma-separated numbers, with one field per time
 slot. The field of a slot without a value is empty. JSON objects with the same values would be five

@@ -52,7 +52,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class _Chunk:
-    """Data for the pages of some gateways, which is read together, and is grouped by gateway."""
+    """Data for the pages of a group of gateways, read together. Each field is keyed by gateway."""
 
     series: dict[str, list[Series]]
     curves: dict[str, Packed]
@@ -76,7 +76,7 @@ def write_report(
         root: directory or URL of the tables.
         folder: folder of the report. The earlier report stays until the new one is complete.
         days: maximum number of days, counted back from the newest.
-        names: names of gateways and sensors.
+        names: names and sites that the operator gave to gateways and sensors.
         now: time of the report, UTC.
         progress: called with two counts: gateways written so far, and all gateways.
 
@@ -241,8 +241,8 @@ def _read(opened: OpenTables, figures: Figures, gateways: list[str], span: Span)
 def _largest(tables: QueryEngine, query: str, size: str) -> dict[str, list[Row]]:
     """Return the largest rows of a query, at most ROWS_PER_GATEWAY_MAX rows for each gateway.
 
-    `size` is the SQL expression by which rows are compared. The additional column `of_gateway` is
-    the number of all rows that the query has for the gateway.
+    `size` is the SQL expression by which rows are compared. The additional column `of_gateway`
+    contains the number of all rows that the query returns for the gateway.
     """
     return _by_gateway(
         tables.rows(

@@ -33,7 +33,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Names and sites by gateway and device.
+    """Names and sites, keyed by gateway and device.
 
     An entry with an empty device is for the gateway itself.
     """

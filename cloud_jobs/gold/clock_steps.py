@@ -2,10 +2,10 @@
 
 A gateway whose clock has no battery starts with a wrong time. When a time server responds, the
 clock is set to the right time in one or more steps. The time of an earlier event is wrong by the
-sum of the steps between the event and the first synchronised segment. If the clock is later no
-longer synchronised, the time of an event is wrong by the sum of the steps after that segment. If
-events are missing between the event and the synchronised segment, steps may be missing too, and the
-error is unknown.
+sum of the steps between the event and the first synchronised segment. If the clock loses
+synchronisation later, the time of an event is wrong by the sum of the steps since the beginning of
+that segment. If events are missing between the event and the synchronised segment, steps may be
+missing too, and the error is unknown.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Correction:
 
 
 def corrections_of(segments: Iterable[Segment], steps: Iterable[Step]) -> list[Correction]:
-    """Return the corrections for the unsynchronised segments among the segments of a broker run.
+    """Return the corrections for the unsynchronised segments of a broker run.
 
     `segments` are all segments of the run, and `steps` are the changes of the clock during it.
     """
@@ -80,7 +80,8 @@ def _contiguous(segments: Iterable[Segment]) -> Iterator[list[Segment]]:
 def _corrections_of(segment: Segment, reference: int | None, steps: list[Step]) -> list[Correction]:
     """Split a segment at the steps of its clock, and return a correction for each piece.
 
-    `reference` is the sequence number of an event with the right time, or None if there is none.
+    `reference` is the sequence number of an event with the right time. If it is None, the
+    correction is unknown, and the segment is not split.
     """
     if reference is None:
         return [Correction(segment.name, segment.first, segment.last, None)]

@@ -186,7 +186,7 @@ def put_days(gold: Tables, name: str, days: DataFrame, rows: DataFrame) -> None:
 
 
 def replace(gold: Tables, name: str, rows: DataFrame) -> None:
-    """Replace all rows of the gold table `name`, which is small, in one commit."""
+    """Replace all rows of the gold table `name` in one commit. Use this only for small tables."""
     _with_schema(gold, name, rows).write.format("delta").mode("overwrite").save(gold.path(name))
 
 

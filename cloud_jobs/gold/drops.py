@@ -24,7 +24,7 @@ def drops_of(events: DataFrame, written: DataFrame) -> DataFrame:
 
     Args:
         events: all events of the days to compute, with corrected times.
-        written: all events of all days, to find the topics of the dropped messages.
+        written: all events of all days, in which the topics of dropped messages are looked up.
     """
     dropped = as_values(
         events.where("event = 'message_dropped'").select(

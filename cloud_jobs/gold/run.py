@@ -128,7 +128,7 @@ def _execute(
     """Execute a run, and record that it is done.
 
     If the argument `is_audited` is True, also audit the ingested tables. Return the number of the
-    last batch that was ever audited.
+    last audited batch, from this run or an earlier one.
     """
     after_step("begin")
     with ExitStack() as stack:

@@ -30,8 +30,8 @@ _DEVICE: Final = ("gateway", "device", "device_boot")
 def days_touched(new: DataFrame, series_days: DataFrame) -> DataFrame:
     """Return the days (`gateway` and `day`) to compute again because of new readings.
 
-    These are the days of the new readings, and for each of their series also the next day with
-    readings, because the first increase on that day depends on the new readings.
+    These are the days of the new readings and, for each series, the next day that has readings. The
+    first increase on that next day depends on the new readings.
 
     Args:
         new: readings that are new or have moved to another time, with the columns SERIES and `day`.
@@ -64,7 +64,7 @@ def on_moved_days(series_days: DataFrame, moved: DataFrame) -> DataFrame:
 
 
 def last_readings(series_days: DataFrame) -> DataFrame:
-    """Return the last reading of each series on each day, in the form of readings.
+    """Return the last reading of each series on each day, in the form that `quarters_of` expects.
 
     The first reading of a later day is compared with this reading. `series_days` contains rows of
     the table `sensor_days` that are not computed again.

@@ -66,7 +66,7 @@ _WRITTEN_LATER: Final = ("events", "sensor_readings", "segments", "quarantine")
 
 
 def last_finished(tables: Tables) -> int:
-    """Return the number of the last batch whose steps are all committed, or 0 if there is none."""
+    """Return the number of the last completely committed batch, or 0 if no batch is complete."""
     return totals.sums_after(tables, 0)["batch"]
 
 
@@ -85,7 +85,7 @@ class Batch:
     """A batch and the tables that it writes to.
 
     `after_step` is called with the name of each committed step. `source` is the directory or URL of
-    the files. `pinned` contains the keys in the keys file (`--keys`), by gateway.
+    the files. `pinned` contains each gateway's keys from the keys file (`--keys`).
     """
 
     tables: Tables
@@ -153,8 +153,8 @@ class Batch:
     def _load_existing(self, staged: Staged, *, is_new: bool) -> _ExistingRows:
         """Run the steps `keys` and `withdraw`.
 
-        Return the files to refuse because of their keys, the other files, and the earlier results
-        that affect them.
+        Return the files to refuse because of their keys, the other files, the earlier results that
+        affect them, and a flag that is True if segments were withdrawn.
         """
         self.progress(f"batch {self.number}: keys")
         files = gateway_keys.files_of(staged.files)
@@ -252,9 +252,10 @@ class Batch:
         return row
 
     def _commit_contents(self, found: Events, records: Records, parts: Split) -> int:
-        """Commit the readings of the batch, and concurrently its events if not yet committed.
+        """Commit the readings of the batch, and return the number of new readings.
 
-        Return the number of new readings.
+        If no gateway is ambiguous, the events are committed at the same time. Otherwise, they must
+        be committed already.
         """
         with side_by_side() as submit:
             if not parts.ambiguous:

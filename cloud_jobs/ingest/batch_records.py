@@ -57,9 +57,9 @@ class Records:
     def refused(self, readings_new: int) -> list[DataFrame]:
         """Return rows of the table `quarantine` for refused records.
 
-        These are invalid records, and records that contradict a stored reading. The latter are
-        searched only if `readings_new`, the number of new readings, shows that some valid records
-        were not new.
+        These are invalid records, and records that contradict a stored reading. The tables
+        are searched for contradictions only if there are fewer new readings (`readings_new`) than
+        valid records.
         """
         refused = []
         if self.found.wrong:

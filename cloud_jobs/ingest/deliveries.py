@@ -75,9 +75,10 @@ def earlier_events(
 
 
 def _near(messages: Iterable[Message]) -> tuple[str, dict[str, Values]]:
-    """Return an SQL condition that is true for all events of `messages`, and its parameter values.
+    """Return an SQL condition and the values of its parameters.
 
-    The condition is also true for some other events. Delta uses it to skip files.
+    The condition is true for all events of `messages`, and for some other events. Delta uses it to
+    skip files.
     """
     ranges: dict[str, tuple[int, int]] = {}
     for gateway, _, number in messages:
@@ -112,11 +113,12 @@ def _pairs(held: DataFrame, released: DataFrame) -> DataFrame:
 
 
 def _incomplete(rows: DataFrame) -> Column | None:
-    """Return a filter that selects messages with only one of their two events in `rows`.
+    """Return a filter for the messages that have only one of their two events in `rows`.
 
     The two events are `message_held` and `message_released`. If all messages have both, return
-    None. To keep the filter short, it also selects all messages with higher numbers. Delta can
-    still skip files with older messages, because message numbers increase with time.
+    None. To keep the filter short, it also selects all later messages of the same store. If more
+    than KEY_RANGES_MAX stores have incomplete messages, it selects all messages. Delta can skip
+    files with older messages, because message numbers increase with time.
     """
     kinds = [f"message_{what}" for what in KINDS]
     messages = rows.where(F.col("event").isin(*kinds)).groupBy(*MESSAGE)

@@ -1,4 +1,4 @@
-"""Deduplication of events, which selects the same rows when a run is repeated.
+"""Deduplication of events. A repeated run selects the same rows.
 
 A verified segment contains each event number between its first and its last. Only segments with
 overlapping ranges of numbers can contain the same event. In all other segments, every line is a new
@@ -36,7 +36,8 @@ def first_of_each(candidates: DataFrame) -> DataFrame:
 def new_events(candidates: DataFrame, events: DataFrame, ranges: Column) -> DataFrame:
     """Select the candidate events that are not stored in the table `events` yet, each event once.
 
-    `ranges` is a filter that is true for all stored events that may be the same (`ranges_of`).
+    `ranges` is the result of `ranges_of`, a filter that must be true for every stored event that
+    may also be a candidate.
     """
     known = events.where(ranges).select(*KEY)
     return (
@@ -48,7 +49,8 @@ def conflicting_events(candidates: DataFrame, events: DataFrame, ranges: Column)
     """Select the candidate events that contradict a stored event.
 
     Two events contradict each other if they have the same identity but different contents. `ranges`
-    is a filter that is true for all stored events that may be the same (`ranges_of`).
+    is the result of `ranges_of`, a filter that must be true for every stored event that may have
+    the identity of a candidate.
     """
     contents = ["event", "time", "store", *EVENT_FIELDS, "extra"]
     known = events.where(ranges).select(

@@ -1,4 +1,4 @@
-"""SenML records of a segment file, and a summary of the file (its outline), which the driver uses.
+"""SenML records and outline of a segment file. The outline is a summary for the driver.
 
 The worker that parses the file derives both from the file's events, with Arrow columns. The records
 have the columns of RECORDS, and come from messages whose events are all in the file. This module
@@ -39,7 +39,7 @@ class Contents(NamedTuple):
 
 
 def day_of(began: int) -> date:
-    """Return the day in whose partition a file's rows are stored.
+    """Return the day of the partition in which a file's rows are stored.
 
     `began` is the time of the file's first event, in milliseconds since 1970.
     """
@@ -141,7 +141,7 @@ def outlined(
     """Return the outline (summary) of SenML records, or None if a reading of a board occurs twice.
 
     Args:
-        records: SenML records. No message may occur in them twice.
+        records: SenML records. Each message must be included only once.
         messages: numbers of the complete messages.
         single_events: events of incomplete messages, to be stored in the outline.
     """

@@ -35,7 +35,7 @@ class Pinned:
 
 
 def load_keys(path: Path) -> dict[str, Pinned]:
-    """Return the keys in the keys file, by gateway.
+    """Return the contents of the keys file, as a mapping from gateways to their keys.
 
     Raises KeysFileError if the file is invalid. The message names the line and the fix.
     """

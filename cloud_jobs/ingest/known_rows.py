@@ -119,8 +119,8 @@ def files_to_examine(
 ) -> list[dict[str, Any]]:
     """Return the landed files that must be examined.
 
-    Each result has the file's `path`, and the columns of the file's row in `known` if there is one.
-    For a new file these columns are None.
+    Each result has the file's `path` and the columns of its row in `known`. If the file is new and
+    has no row, these columns are None.
 
     Args:
         known: rows of the table `segments`, with the columns `name`, `state`, `reason`, `gateway`,

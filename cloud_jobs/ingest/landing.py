@@ -95,7 +95,7 @@ def _paths_in(spark: SparkSession, source: str) -> list[str]:
 def _not_settled(tables: Tables, paths: list[str]) -> list[dict[str, Any]]:
     """Return the files that must be examined, each with its path and columns from `segments`.
 
-    For a new file the columns from `segments` are None.
+    If a file is new, its columns from `segments` are None.
     """
     names = [name_of(path) for path in paths]
     named = tables.spark.createDataFrame(pa.table({"path": paths, "name": names}))

@@ -14,7 +14,7 @@ from cloud_jobs.tables.schemas import QUARANTINE
 
 
 def _rows(found: DataFrame, batch: int, kind: str, **columns: Column | str | None) -> DataFrame:
-    """Convert rows to rows of the table `quarantine`.
+    """Convert `found` to rows of the table `quarantine`.
 
     Each further argument is named after a column of the table. Its value is an expression, or the
     name of a column of `found`. All other columns are null.
@@ -42,7 +42,7 @@ def _rows(found: DataFrame, batch: int, kind: str, **columns: Column | str | Non
 def bounded(rows: DataFrame) -> DataFrame:
     """Keep at most QUARANTINE_ROWS_MAX rows for each kind, gateway, broker start and segment.
 
-    One additional row contains the count of the omitted rows."""
+    If rows of such a group are omitted, one additional row contains their count."""
     group = Window.partitionBy("kind", "gateway", "boot", "segment_name")
     ordered = group.orderBy("sequence", "line", "raw")
     ranked = (

@@ -69,7 +69,7 @@ def _quantity(topic: str | None) -> str | None:
 
 
 def _board_starts(records: pa.RecordBatch) -> pa.Int64Array:
-    """For each record, return how often its board had used its start number before.
+    """For each record, return how often the board had already used its current start number.
 
     A board numbers its starts. After it is flashed or replaced, it uses earlier numbers again. For
     the first use of a number, the result is null (docs/formats/readings.md).

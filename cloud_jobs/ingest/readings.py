@@ -99,7 +99,7 @@ def any_stored(tables: Tables, found: Found, batch: int) -> bool:
 
 
 def _ranges_of(split: Split) -> Iterator[Numbers]:
-    """Yield the number of records and the ranges of frame and message numbers, by gateway.
+    """Yield the counts of records and the ranges of frame and message numbers for each gateway.
 
     The values come from the outlines (summaries) of unambiguous gateways. `_counted` returns the
     same values for ambiguous gateways, by querying their records.
@@ -126,7 +126,7 @@ def _ranges_of(split: Split) -> Iterator[Numbers]:
 
 
 def _counted(records: DataFrame) -> list[Numbers]:
-    """Query the counts of records and the ranges of their frame and message numbers, by gateway."""
+    """Query the counts of records and the ranges of frame and message numbers for each gateway."""
     numbers = ("senml_boot", "senml_sequence", "message")
     is_good = F.col("wrong").isNull()
     rows = (

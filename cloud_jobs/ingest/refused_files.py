@@ -58,7 +58,7 @@ def still_refused(
 
 
 def _refused_under(tables: Tables, names: Collection[str]) -> Mapping[str, Collection[_Bytes]]:
-    """Return sizes and hashes of refused files, by file name."""
+    """Return the sizes and hashes of refused files with these names, keyed by name."""
     found: defaultdict[str, set[_Bytes]] = defaultdict(set)
     named = tables.spark.createDataFrame(pa.table({"segment_name": sorted(names)}))
     name = F.col("segment_name")

@@ -44,7 +44,7 @@ def ingest_batches(
     *,
     is_alone: bool = False,
 ) -> Run:
-    """Ingest all landed files, batch by batch. If `is_stopping` returns True, stop after a batch.
+    """Ingest all landed files in batches. Stop after the current batch if `is_stopping()` is True.
 
     `is_alone` is True if no other run can write to the tables."""
     pinned = NO_KEYS if settings.keys is None else load_keys(settings.keys)

@@ -71,7 +71,7 @@ def records_of_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _with_error_columns(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Add the columns for errors, which are empty, to records that were parsed without an error.
+    """Add the columns for errors to successfully parsed records. No error is set.
 
     The result has the schema `_PARSED`.
     """

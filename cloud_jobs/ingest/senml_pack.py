@@ -145,7 +145,7 @@ BASES: Final = ("bn", "bt", "bu", "bv", "bs")
 
 
 def _mistyped(fields: object) -> str | None:
-    """Return an error text for the first field with a wrong type, or None if there is none."""
+    """Return an error text for the first field with a wrong type, or None if no type is wrong."""
     if not isinstance(fields, dict):
         return "a record is no JSON object"
     for name, kind in TYPES.items():

@@ -146,7 +146,7 @@ def _are_short(
 def _texts(fields: Columns, base: Columns, is_short: pa.BooleanArray) -> Columns:
     """Return the names and units of records, with the base name and the base unit applied.
 
-    They are applied only where `is_short` is True.
+    These base values are applied only to records for which `is_short` is True.
     """
     at = {name: pc.if_else(is_short, base[name], None) for name in ("bn", "bu")}
     own = pc.fill_null(fields["n"], "")

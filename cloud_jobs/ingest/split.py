@@ -1,10 +1,11 @@
-"""Split of a batch's gateways into unambiguous and ambiguous ones.
+"""Determines which gateways of a batch may have duplicate events or records.
 
-A gateway is unambiguous if the outlines (summaries) of its files show that none of its records can
-occur twice in the batch. Its staged records are used unchanged. For the ambiguous gateways, the
-events are read again from the table, joined and sorted. An ambiguous gateway does not affect other
-gateways, because the gateway is part of each table's key. The split depends only on the staging
-commit and on earlier batches, so it is the same after a crash.
+These gateways are called ambiguous. A gateway is unambiguous if the outlines (summaries) of its
+files show that none of its records can occur twice in the batch. Its staged records are used
+unchanged. For the ambiguous gateways, the events are read again from the table, joined and sorted.
+An ambiguous gateway does not affect other gateways, because the gateway is part of each table's
+key. The result depends only on the staging commit and on earlier batches, so it is the same if the
+run is repeated after a crash.
 """
 
 from __future__ import annotations
@@ -74,11 +75,11 @@ the wanted event is `message_held`, and False for `message_released`."""
 
 
 def split(origins: Sequence[Origin], overlapping: Iterable[str], earlier_events: Before) -> Split:
-    """Split a batch's gateways into unambiguous ones, and ambiguous ones with possible duplicates.
+    """Separate gateways that may have duplicates in a batch (ambiguous) from all others.
 
     Args:
         origins: the trusted files of the batch that contain events.
-        overlapping: gateways with an event that may be stored already, or be in the batch twice.
+        overlapping: gateways with an event that may be stored already or occur twice in the batch.
         earlier_events: function that searches earlier batches for the missing events of messages
             with only one of the events `message_held` and `message_released` in this batch.
     """
@@ -108,7 +109,7 @@ def split(origins: Sequence[Origin], overlapping: Iterable[str], earlier_events:
 
 
 def _repeating(origins: Iterable[Origin]) -> set[str]:
-    """Return the gateways that may have the delivery of the same message twice in the batch."""
+    """Return the gateways for which the batch may contain two deliveries of the same message."""
     ranges: defaultdict[tuple[str, str], list[NumberRange]] = defaultdict(list)
     single_events: Counter[tuple[Message, bool]] = Counter()
     for one in origins:
@@ -126,10 +127,10 @@ def _repeating(origins: Iterable[Origin]) -> set[str]:
 
 
 def _boards_repeating(outlines: Iterable[tuple[str, Outline | None]]) -> set[str]:
-    """Return the gateways that may have the same reading of the same board twice in the batch.
+    """Return the gateways for which the batch may contain the same reading of a board twice.
 
-    A board numbers its frames after each of its starts. A reading may occur twice if the ranges of
-    frame numbers after one start overlap.
+    A board begins a new numbering of its frames at each start. A reading may occur twice if two
+    ranges of frame numbers after the same start overlap.
     """
     ranges: defaultdict[tuple[str, str, int], list[NumberRange]] = defaultdict(list)
     for gateway, outline in outlines:
@@ -152,7 +153,7 @@ def _pairs(
     twice.
 
     Args:
-        origins: files of gateways that have been unambiguous so far.
+        origins: files of gateways that are not known to be ambiguous.
         earlier_events: function that searches earlier batches for missing events.
     """
     found: defaultdict[Message, dict[bool, Event]] = defaultdict(dict)

@@ -57,10 +57,10 @@ class Staged:
         )
 
     def with_content(self, content: str, *columns: str) -> DataFrame:
-        """Select the files that have a value in a column, which `content` names.
+        """Select the files that have a value in one column, and return some of their columns.
 
-        The column is `malformed`, `events` or `records`. Further arguments are names of other
-        columns. The result has these other columns first, and then the column itself.
+        `content` is the name of this column: `malformed`, `events` or `records`. It is the last
+        column of the result. Further arguments are the names of the columns before it.
         """
         rows = self.rows.where(F.col(content).isNotNull())
         if self.refusals:
@@ -128,5 +128,5 @@ def readings_of(staged: Staged, paired: pa.RecordBatch, batch: int) -> DataFrame
 
 
 def paired_of(tables: Tables, paired: pa.RecordBatch) -> DataFrame:
-    """Convert `paired`, records of messages whose events are in different files, to a DataFrame."""
+    """Convert records of messages whose events are in different files to a DataFrame."""
     return tables.spark.createDataFrame(pa.Table.from_batches([paired]), RECORDS)

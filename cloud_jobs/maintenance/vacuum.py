@@ -20,7 +20,7 @@ NAMES: Final = (*ORDER, "gaps", "drops", "audit_daily")
 def vacuum(
     tables: Tables, progress: Callable[[str], None], *, keep_days: int, is_dry: bool
 ) -> dict[str, Any]:
-    """Remove files that no recent version of a table uses. Return the number of files by table.
+    """Remove files that no recent version of a table uses. Return the number of files per table.
 
     A reader fails if it is still reading a version that is no longer recent.
 

@@ -12,7 +12,7 @@ PROPERTY: Final = "oncegate.version"
 
 
 def version_of(tables: Tables, table: str) -> int | None:
-    """Return the version from a table's properties, or None if there is none."""
+    """Return the version from a table's properties, or None if it is not set."""
     found = tables.spark.sql(f"SHOW TBLPROPERTIES {_name(tables, table)}").collect()
     values = [row["value"] for row in found if row["key"] == PROPERTY]
     return int(values[0]) if values else None

@@ -65,14 +65,14 @@ class _Descriptions:
     ) -> dict[str, SeenDevice]:
         """Store the properties of the configured ports, which are needed to describe their devices.
 
-        Return the devices in `devices` that are still configured on one of the ports, by name.
+        Return those of `devices` that are still configured on one of the ports, keyed by name.
         """
         self._ports = {port.name: _described(port) for port in ports}
         self._latest = {}
         return still_configured(devices, ports)
 
     def configs(self, seen: Seen) -> Mapping[str, bytes]:
-        """Return all descriptions by topic: those of the gateway and of the devices in `seen`."""
+        """Return the descriptions of the gateway and the devices in `seen`, keyed by topic."""
         settings = self._settings
         return _gateway_description(settings, self._prefix, self._version) | {
             topic_for(self._prefix, settings.gateway_id, name): config
@@ -117,7 +117,7 @@ def _gateway_description(settings: BridgeSettings, prefix: str, version: str) ->
 def still_configured(
     devices: Mapping[str, SeenDevice], ports: Sequence[PortSettings]
 ) -> dict[str, SeenDevice]:
-    """Return the devices that are still configured on one of `ports`, by name.
+    """Return the devices that are still configured on one of `ports`, keyed by name.
 
     In the returned devices, `is_gone` is True for each value that is no longer configured.
     """

@@ -174,10 +174,10 @@ def _operator_tasks(
     ports: Ports,
     announcer: Announcer[PortSettings],
 ) -> list[Run]:
-    """Return two coroutine functions, which serve operators on the web page.
+    """Return the two coroutine functions that serve operators of the web page.
 
-    The first stops detections of devices that no web page watches any more. The second handles the
-    operators' requests about ports.
+    The first stops each detection whose progress no web page requests any more. The second handles
+    the operators' requests about ports.
     """
 
     async def replace(wanted: tuple[PortSettings, ...]) -> None:

@@ -67,7 +67,7 @@ async def serve(
 ) -> None:
     """Run a simulated board until `stop` is set. A bridge can open `link` as its serial port.
 
-    A link that an earlier simulator has left is replaced.
+    If `link` is left over from an earlier simulator, it is replaced.
 
     Raises:
         LinkTaken: if another simulator uses `link`, or `link` exists and is not from a simulator.
@@ -267,9 +267,9 @@ def count_start(path: Path) -> int:
 
 
 def _aged(sample: _Sample) -> list[Measurement]:
-    """Return a sample's measurements. Their time is the sample's age in seconds, negated.
+    """Return a sample's measurements, with times relative to now, such as -2.5 seconds.
 
-    A board sends ages because it has no clock (RFC 8428 section 4.5.3).
+    A board sends relative times because it has no clock (RFC 8428 section 4.5.3).
     """
     age_seconds = round(sample.measured_at_seconds - time.monotonic(), 3)
     return [

@@ -1,4 +1,4 @@
-"""Validation of the configuration.
+"""Validates the configuration.
 
 Pydantic checks each value. The section classes check combinations of values.
 

@@ -57,7 +57,7 @@ class PortTable:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The serial ports in the files of `conf.d/`, sorted by file name, and mistakes in the files.
+    """Serial ports from the files in `conf.d/`, sorted by file name, and mistakes in these files.
 
     Each mistake is a one-line message.
     """

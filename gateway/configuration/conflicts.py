@@ -102,9 +102,9 @@ def _places(configuration: Configuration, wrong: Collection[str]) -> Iterator[st
 
 
 def _on_one_port(listeners: list[Listener]) -> Iterator[tuple[Listener, Listener]]:
-    """Yield pairs of listeners with the same port, of which the first listens on all addresses.
+    """Yield pairs of listeners that use the same port and cannot both be opened.
 
-    The second listener cannot be opened, because its address is one of them.
+    The first listener of each pair listens on all addresses, including the address of the second.
     """
     on_tcp = [each for each in listeners if each.path is None]
     for first in (each for each in on_tcp if each.bind in _EVERYWHERE):

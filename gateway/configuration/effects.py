@@ -1,4 +1,4 @@
-"""The time at which a changed value takes effect, for each key.
+"""Defines for each key when a changed value takes effect.
 
 `docs/configuration.md` contains the same information, and a test compares the two. The response to
 a reload command is derived from this module.
@@ -202,7 +202,7 @@ LISTS_AS_ONE: Final = ("queues", "user_quotas", "serial")
 
 @dataclass(frozen=True)
 class Changes:
-    """Keys with changed values (`section.key`), grouped by the time when they take effect."""
+    """Keys with changed values (`section.key`), grouped by when they take effect."""
 
     taken: tuple[str, ...]
     """Changed keys that the broker and the bridge apply at the reload. They include the keys in
@@ -216,7 +216,7 @@ class Changes:
 
 
 def changes_between(before: Configuration, after: Configuration) -> Changes:
-    """Return the keys that differ, grouped by the time at which they take effect."""
+    """Return the keys with different values, grouped by when the changes take effect."""
     taken: list[str] = []
     new_connections: list[str] = []
     needs_restart: list[str] = []

@@ -1,4 +1,4 @@
-"""Changes to sensors in `conf.d/`. Each change is checked, written atomically, and can be undone.
+"""Changes sensors in `conf.d/`. Each change is checked, written atomically, and can be undone.
 
 `NAME.toml` defines the port NAME. `NAME.toml.previous` contains the version before the last change,
 or is empty if the last change created `NAME.toml`.

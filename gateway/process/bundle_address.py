@@ -1,4 +1,4 @@
-"""Validation of the address from which an update bundle (a `.raucb` file) is downloaded."""
+"""Validates the address from which an update bundle (a `.raucb` file) is downloaded."""
 
 from typing import Final
 from urllib.parse import urlsplit

@@ -1,7 +1,8 @@
-"""Validation of host name and network settings, for gateways that were set up from an SD card.
+"""Validates the host name and network settings of gateways that were set up from an SD card.
 
 The broker checks a requested change before it writes the request to a file. The program that
-applies the change checks the request again. It checks gateway.toml in the same way.
+applies the change checks the request again. The same program also checks gateway.toml with this
+module.
 """
 
 import ipaddress

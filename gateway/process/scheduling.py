@@ -1,7 +1,7 @@
-"""CPU scheduling: the length of time slices, and processes that yield to all other processes.
+"""Sets the CPU scheduling of a process: shorter time slices, or yielding to all other processes.
 
 Linux divides the time of a core into slices of one to four milliseconds. A process that wakes up,
-because a packet arrived or an fsync finished, waits for the end of the running process's slice.
+because a packet arrived or an fsync finished, must wait until the running process's slice ends.
 Since Linux 6.12 a process can request shorter slices. It then gets the same share of CPU time, but
 runs as soon as it wakes up (sched_setattr(2), `sched_runtime` of SCHED_OTHER). On older kernels,
 the request has no effect.

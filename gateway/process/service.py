@@ -1,6 +1,6 @@
-"""Notifications to systemd: ready, alive, reloading, stopping, and a one-line status.
+"""Sends notifications to systemd: ready, alive, reloading, stopping, and a one-line status.
 
-A process that hangs no longer calls `alive`, and systemd restarts it. If the process was not
+If a process hangs, it stops calling `alive`, and systemd restarts it. If the process was not
 started by systemd, the calls have no effect.
 """
 
@@ -28,7 +28,7 @@ _NO_LIBRARY = (
 
 
 class Service:
-    """A connection to the service manager, systemd, which receives the notifications."""
+    """The connection over which a process sends notifications to systemd."""
 
     def __init__(self) -> None:
         microseconds = os.environ.get("WATCHDOG_USEC", "")
@@ -47,7 +47,7 @@ class Service:
     def alive(self) -> None:
         """Report that the process is working, so that systemd's watchdog does not restart it.
 
-        This method can be called at any rate. It sends only a few messages per watchdog timeout.
+        Frequent calls are harmless: only a few messages are sent per watchdog timeout.
         """
         if self.watchdog_seconds is None:
             return
@@ -69,7 +69,7 @@ class Service:
         self._notify("STOPPING=1")
 
     def status(self, text: str) -> None:
-        """Report a line of text for `systemctl status`, unless it is the same as before."""
+        """Report a line of text for `systemctl status`, unless the text is unchanged."""
         if text != self._status:
             self._status = text
             self._notify(f"STATUS={text}")

@@ -136,7 +136,7 @@ class UplinkClient(SessionClient):
         self._decoder = Decoder(packet_bytes_max, version, "client")
 
     def replay_with(self, replayed: Callable[[], list[tuple[int, bytes]]]) -> None:
-        """Set the function that returns the packets in flight, which gmqtt resends."""
+        """Set `replayed`, a function that returns the packets in flight for gmqtt to resend."""
         self._storage.replayed = replayed
 
     def outlet(self, window: int) -> Outlet:

@@ -1,4 +1,4 @@
-"""Loop prevention: a user property lists the gateways through which a message has passed.
+"""Prevents forwarding loops. A user property lists the gateways that a message has passed.
 
 This module does no I/O. Loops are only prevented with MQTT 5.0, because MQTT 3.1.1 has no
 properties. The property's value consists of the gateways' ids in order, separated by commas. If a

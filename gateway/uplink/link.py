@@ -174,12 +174,12 @@ class Link:
         self._committer.add_event(Disconnected(self.side))
 
     async def _give_up(self, session: str, *, begun: bool, discarded: bool) -> str | None:
-        """Handle a connection that did not get the expected session. Return the fault, if any.
+        """Handle a connection that did not get the expected session. Return a fault, or None.
 
         If `begun` is True, an earlier connection has used `session`, but the broker has lost it and
-        has created an empty session. The next connection deletes the empty session. This is not a
-        fault, and neither is a connection for deleting a session (`discarded` is True). Otherwise,
-        the broker already has a session with a name that should be new. This is a fault.
+        created an empty session. The next connection deletes the empty session. If `discarded` is
+        True, this connection was opened only to delete a session. Neither case is a fault.
+        Otherwise, the broker already has a session with a name that should be new: a fault.
         """
         self._abandoned = session if begun else None
         if begun:
@@ -278,7 +278,7 @@ class Link:
     def _end(self, fault: str) -> None:
         """Close the connection because of the fault that `fault` describes.
 
-        Packets that were received before are still processed.
+        Packets that have already been received are still processed.
         """
         if self._client is not None:
             self._client.fault = fault

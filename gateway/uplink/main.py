@@ -40,8 +40,8 @@ async def serve(
         alive: called every second while the event loop runs and no commit hangs.
 
     Raises:
-        QueueError: if the queue cannot be used. The message is one line that explains how to fix
-            it.
+        QueueError: if the queue cannot be used. The message is one line that explains how to
+            fix the problem.
     """
     supervision = Supervision(stop, ready, alive)
     await serve_queue(

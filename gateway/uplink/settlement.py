@@ -1,7 +1,7 @@
 """Processes events on the connections to the two brokers, such as received packets.
 
-This module does no I/O. Events are processed in order of arrival. It collects their effects: the
-changes to the database for the next transaction, and the packets to send after it.
+Events are processed in order of arrival. Their effects are collected: the changes to the database
+for the next transaction, and the packets to send after this transaction. This module does no I/O.
 """
 
 from dataclasses import dataclass
@@ -90,7 +90,7 @@ ConnectionEvent = Arrived | Answered | Connected | SessionLost | Disconnected | 
 class SideChanges(ExchangeSettlement[Message]):
     """The effects of connection events on one broker's data: its queue, subscriptions and session.
 
-    They also include packet identifiers of received messages that can be freed.
+    They also include the packet identifiers that can be freed, because PUBREL has arrived.
     """
 
     def __init__(self, exchanges: Exchanges[Message]) -> None:

@@ -1,6 +1,6 @@
 """Reports the uploader's status and the exported events to the broker, once a second.
 
-The export and the upload also continue while the broker is not running.
+The export and the upload continue even while the broker is not running.
 
 The command `exported` allows the broker to remove events from its journal. It is sent only if the
 newest sealed segment is from the current run of the broker. Otherwise the segment's events might be

@@ -39,7 +39,7 @@ async def serve(
     ready: Callable[[], None] = _nothing,
     alive: Callable[[], None] = _nothing,
 ) -> None:
-    """Export and upload the session log. When `stop` is set, finish with the last events.
+    """Export and upload the session log until `stop` is set, and then the last events.
 
     `journal` is a function that reads events from the journal. It is called in the thread of
     `serve`, and can raise `OSError`. `ready` is called when this process has locked the log.

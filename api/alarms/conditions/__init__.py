@@ -1,4 +1,4 @@
-"""Alarm conditions that are true now, derived from the gateway's reports.
+"""Determines from the gateway's reports which alarm conditions are true now.
 
 This module does no I/O.
 """

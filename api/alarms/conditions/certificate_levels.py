@@ -17,11 +17,11 @@ CRITICAL_DAYS: Final = 1
 
 
 def level_of_certificate(days_left: int, *, is_unused: bool) -> Level:
-    """Return the alarm level for a certificate that expires soon, or whose new files are unusable.
+    """Return the level of an alarm about a certificate.
 
     `days_left` is the number of whole days until the certificate expires, or a negative number if
     it has expired. The keyword argument `is_unused` is True if newer certificate files exist but
-    cannot be used. The level is then at least a warning.
+    cannot be used. In this case, the level is at least a warning.
     """
     if days_left < CRITICAL_DAYS:
         return Level.BAD

@@ -1,4 +1,4 @@
-"""All alarm conditions of a gateway that are true at one moment.
+"""Collects all alarm conditions of the gateway that are true now.
 
 This module does no I/O.
 """

@@ -1,4 +1,4 @@
-"""Detection of password guessing: too many wrong passwords within the last hour.
+"""Detects password guessing: too many wrong passwords within the last hour.
 
 The broker reports only the total number of failed logins since its start. The number within the
 last hour is the difference between two totals. This module does no I/O.

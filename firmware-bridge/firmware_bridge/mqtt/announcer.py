@@ -69,7 +69,7 @@ class Announcer(Generic[Port]):
         Args:
             settings: settings of the connection to the broker.
             path: path of the file that records what was published.
-            configs: function that returns the descriptions of all devices seen so far, by topic.
+            configs: function that returns the descriptions of all known devices, keyed by topic.
             ports: the configured ports.
             configured: function that takes recorded devices and the configured ports, and returns
                 the devices that are still configured.

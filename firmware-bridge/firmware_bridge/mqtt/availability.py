@@ -36,7 +36,7 @@ class Availability:
                 `reports` are published.
             states: function that returns whether each port and each device is available. The keys
                 are topics relative to `topic`.
-            reports: function that returns other retained payloads by their full topics.
+            reports: function that returns other retained payloads, keyed by full topic.
         """
         self._topic = topic
         self._states = states

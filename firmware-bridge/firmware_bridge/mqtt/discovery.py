@@ -136,10 +136,10 @@ def _described(device: SeenDevice, port: DescribedPort) -> dict[str, str]:
 def _component_of(
     owner: tuple[str, str], name: str, value: SeenValue, described: SeenDevice, port: DescribedPort
 ) -> dict[str, object] | None:
-    """Return the description of one value of a device.
+    """Return the description of one value of a device, or None if it cannot be shown.
 
-    Return None if Home Assistant could not extract the value from the payloads. `owner` is the name
-    of the gateway and the name of the device. `described` is the device.
+    A value cannot be shown if Home Assistant could not extract it from the payloads. `owner`
+    contains the gateway's name and the device's name. `described` is the record of the device.
     """
     gateway, device = owner
     if value.is_gone:

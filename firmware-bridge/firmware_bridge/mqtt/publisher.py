@@ -153,10 +153,12 @@ class Publisher:
     async def _give_up(self, session: str, use: _SessionUse) -> str | None:
         """Stop using a session. Return a description of the fault, or None if there was no fault.
 
-        If the session was to be continued, the broker has lost it, and has created an empty session
-        with the same name. The next connection only deletes this empty session. If the session was
-        to begin with a new name, but the broker already has a session with this name, this is a
-        fault.
+        The result depends on the purpose of the connection:
+
+        - Begin a session: the broker already has a session with the new name, which is a fault.
+        - Continue a session: the broker has lost it, and has created an empty session with the same
+          name. The next connection only deletes this empty session.
+        - Delete a session: the connection has already deleted it.
         """
         self._abandoned = None
         if use is _SessionUse.BEGIN:

@@ -181,7 +181,7 @@ class Arrivals:
         del self._sealed[: len(batches)]
 
     def complete_empty(self, batch: Batch) -> None:
-        """If a batch was empty, complete its future, because the batch needs no commit."""
+        """Complete the future of an empty batch, which needs no commit. Ignore other batches."""
         if batch not in self._sealed and not batch.durable.done():
             batch.durable.set_result(None)
 

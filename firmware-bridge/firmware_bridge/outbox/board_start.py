@@ -67,8 +67,8 @@ class BoardStart:
     def is_resent(self, sequence: int, digest: bytes) -> bool:
         """Return True if a frame with this number and these contents was accepted before.
 
-        A board has only a few unacknowledged frames. Therefore, not more than `RESENDS_MAX`
-        different frames count as repeats until the board sends a new frame.
+        A board repeats only its few unacknowledged frames. Until it sends a new frame, at most
+        `RESENDS_MAX` different frames therefore count as repeats.
         """
         if self._digest_of(sequence) not in (digest, UNKNOWN_CONTENTS):
             return False

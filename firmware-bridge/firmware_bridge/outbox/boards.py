@@ -60,7 +60,7 @@ class BoardRows:
     """Database rows about boards: all stored rows, or the changes since the last commit.
 
     A row in `blocks` contains the key of a board's start, the number of a block, the digests in the
-    block, and a number that is higher the later the block was used. A row in `counts` contains how
+    block, and a number that orders the blocks by their latest use. A row in `counts` contains how
     many starts had the same boot number. If old rows of `counts` are deleted, a row in `floors`
     summarizes them for each device: their highest boot number, and their highest number of starts.
     """
@@ -190,7 +190,7 @@ class Boards:
         return changes
 
     def _starts_of(self, identity: BoardIdentity, source: str) -> list[BoardStart]:
-        """Return the recorded starts of a frame's board that have the frame's boot number.
+        """Return the recorded starts of a frame's board with the boot number of the frame.
 
         Starts whose latest frame came from the port `source` are listed before the others. Within
         these two groups, the most recently used start comes first.
@@ -223,7 +223,7 @@ class Boards:
     def _forget(self, key: StartKey) -> None:
         """Delete the frames that were recorded for a board's start.
 
-        The start remains in the count of starts with its boot number.
+        The start is still included in the number of starts with its boot number.
         """
         start = self._starts.pop(key)
         keys = self._by_device[key[0]]

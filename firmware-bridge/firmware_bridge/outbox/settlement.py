@@ -108,7 +108,7 @@ class Settlement(ExchangeSettlement[Publication]):
 def packet_of(exchange: Exchange[Publication], *, again: bool) -> bytes:
     """Return the packet to send for an exchange: a PUBLISH, or a PUBREL after PUBREC.
 
-    `again` is True if the broker might have received the PUBLISH before.
+    The argument `again` is True if the broker might have received the PUBLISH before.
     """
     if exchange.released:
         return pubrel(exchange.packet_id)

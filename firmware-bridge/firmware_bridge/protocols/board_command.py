@@ -1,4 +1,4 @@
-"""Commands for sensor boards, and the result codes with which the boards answer.
+"""Commands for sensor boards, and the result codes in the boards' answers.
 
 docs/formats/board-frame.md describes both.
 """
@@ -34,9 +34,9 @@ def command_of(name: str) -> BoardCommand | None:
 
 
 def argument_of(payload: bytes) -> int | None:
-    """Parse the argument of a command: a time of 1 to `ARGUMENT_MS_MAX` milliseconds.
+    """Parse the argument of a command: a time in milliseconds, from 1 to `ARGUMENT_MS_MAX`.
 
-    Return None if the payload is not such a number in decimal digits.
+    Return None if the payload is not a decimal number in this range.
     """
     if not 1 <= len(payload) <= len(str(ARGUMENT_MS_MAX)) or not payload.isdigit():
         return None

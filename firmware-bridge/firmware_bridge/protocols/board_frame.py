@@ -1,10 +1,11 @@
 """Frames that boards and the bridge exchange: readings, acknowledgements, commands and answers.
 
-Integers are big-endian. Each frame is COBS-stuffed and enclosed in 0x00 bytes::
+Each frame is COBS-stuffed and enclosed in 0x00 bytes. All integers are unsigned and big-endian; for
+example, u32 has 32 bits::
 
     kind u8 | device u32 | boot u32 | sequence u32 | content | crc16 u16
 
-    kind 0x01    readings: a SenML-CBOR pack (the kind is the version of the format)
+    kind 0x01    readings: a SenML-CBOR pack (this kind is also the format version)
          0x81    acknowledgement of readings: no content
          0x82    command: command u8, argument u32
          0x42    answer to a command: result code u8
@@ -112,7 +113,7 @@ def read_command(stuffed: bytes) -> tuple[BoardIdentity, int, int]:
 def answer_bytes_of(identity: BoardIdentity, code: int) -> bytes:
     """Encode a board's answer to a command, including the delimiters.
 
-    `identity` is that of the command, and `code` is the result code.
+    `identity` is the identity of the command, and `code` is the result code.
     """
     return _wrap(ANSWER_KIND, identity, bytes([code]))
 

@@ -140,7 +140,9 @@ class DeclaredDecoder(ScanningDecoder):
         self._checksum_order = settings.checksum_order or settings.byte_order
 
     def end_of(self, buffer: bytes, position: int) -> int | None:
-        """Return the end of the frame at `position`, or None if its length field is incomplete.
+        """Return the position after the frame that begins at `position`.
+
+        Return None if the length field of the frame is incomplete.
 
         Raises:
             Damaged: with reason "length" if the length field is out of range.

@@ -102,7 +102,13 @@ class DlmsDecoder(ScanningDecoder):
         return -1 if found is None else found.start()
 
     def end_of(self, buffer: bytes, position: int) -> int | None:
-        """Return the end of the frame at `position`, or None if more bytes are needed."""
+        """Return the position after the frame that begins at `position`.
+
+        Return None if more bytes are needed, or `position` if no frame begins there.
+
+        Raises:
+            Damaged: with reason "truncated" if an HDLC frame does not end with a flag.
+        """
         end = end_of_frame(buffer, position)
         assert end is None or end - position <= FRAME_BYTES_MAX, "a length has 11 bits"
         return end

@@ -1,11 +1,19 @@
-"""HDLC and M-Bus frames in which meters push DLMS messages::
+"""HDLC and M-Bus frames in which meters push DLMS messages.
 
-    7E | A u4, segmented u1, length u11 | destination | source | 13 | HCS | part | FCS | 7E
-    68 L L 68 | 53 FF | last u1 (10), number u4 | source | destination | part | checksum 16
+A message can be split into several parts, with one part per frame. Bytes are hexadecimal::
 
-HCS and FCS are CRC-16/X-25 checksums: HCS covers the header, and FCS covers everything between the
-flags. HDLC addresses have 1, 2 or 4 bytes. The last byte of an address is odd, and all bytes before
-it are even. A message can be split into several frames.
+    HDLC     7E | format (2 bytes) | destination | source | control | HCS | part | FCS | 7E
+    M-Bus    68 | L | L | 68 | 53 | FF | CI | source | destination | part | checksum | 16
+
+In HDLC, 7E is the flag at both ends of a frame. The format consists of the digit A, one bit that is
+set if more parts follow, and an 11-bit length, which counts the bytes between the flags. HCS and
+FCS are CRC-16/X-25 checksums. HCS covers the header, and FCS covers all bytes from the format to
+the end of the part. Addresses have 1, 2 or 4 bytes. The last byte of an address is odd, and all
+bytes before it are even.
+
+In M-Bus, L is the number of bytes from 53 to the end of the part, and the checksum is the sum of
+these bytes, modulo 256. The lower 4 bits of CI contain the number of the part. The bit above them
+is set in the last part. The byte 16 ends the frame.
 """
 
 from typing import Final, NamedTuple
@@ -37,9 +45,9 @@ class Part(NamedTuple):
 
 
 def end_of_frame(buffer: bytes, position: int) -> int | None:
-    """Return the end of the frame at `position`, or None if more bytes are needed.
+    """Return the position after the frame that begins at `position`.
 
-    If no frame starts at `position`, return `position`.
+    Return None if more bytes are needed, or `position` if no frame begins there.
 
     Raises:
         Damaged: with reason "truncated" if an HDLC frame does not end with a flag.

@@ -1,9 +1,10 @@
 """Encrypted messages from meters, and the meters' keys (DLMS general-glo-ciphering, AES-GCM)::
 
-    DB | length, system title, 8 bytes | length | security u8 | frame counter u32 | ciphertext | tag
+    DB | 08 | system title (8 bytes) | length | security u8 | frame counter u32 | ciphertext | tag
 
-The nonce consists of the system title and the frame counter. The tag has 12 bytes and covers the
-ciphertext, the security byte and the authentication key. Source: DLMS UA 1000-2, section 9.2.7.
+The length counts all bytes after the length field. The nonce consists of the system title and the
+frame counter. The tag is optional. It has 12 bytes and covers the ciphertext, the security byte and
+the authentication key. Source: DLMS UA 1000-2, section 9.2.7.
 Austrian, Swiss and Danish meters send encrypted messages, and so do meters in Luxembourg on their
 P1 port.
 """

@@ -26,8 +26,8 @@ _POWER_OF_TEN_MAX: Final = 18
 class _Object(NamedTuple):
     """A value with its OBIS code, and the DLMS code of its unit.
 
-    The value is to be multiplied by 10 to the power of `power_of_ten`. This and the unit are None
-    if the meter omits them.
+    The value must be multiplied by 10 to the power of `power_of_ten`. `power_of_ten` and `unit` are
+    None if the meter omits them.
     """
 
     code: Code

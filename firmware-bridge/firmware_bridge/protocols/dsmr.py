@@ -102,7 +102,7 @@ class DsmrDecoder(ScanningDecoder):
         return found.start() if found else -1
 
     def end_of(self, buffer: bytes, position: int) -> int | None:
-        """Return the end of the telegram or encrypted message at `position`.
+        """Return the position after the telegram or encrypted message that begins at `position`.
 
         Return None if more bytes are needed, or `position` if neither begins there.
 
@@ -162,7 +162,13 @@ class EncryptedDecoder(ScanningDecoder):
         self._telegrams.tally, self._telegrams.kinds = self.tally, self.kinds
 
     def end_of(self, buffer: bytes, position: int) -> int | None:
-        """Return the end of the message at `position`, or None if more bytes are needed."""
+        """Return the position after the encrypted message that begins at `position`.
+
+        Return None if more bytes are needed, or `position` if no message begins there.
+
+        Raises:
+            Damaged: with reason "overlong" if the message is too long.
+        """
         return _end_of_ciphered(buffer, position)
 
     def read_frame(self, data: bytes) -> Frame | None:
@@ -180,9 +186,9 @@ class EncryptedDecoder(ScanningDecoder):
 
 
 def _end_of_ciphered(buffer: bytes, position: int) -> int | None:
-    """Return the end of the encrypted message at `position`, or None if more bytes are needed.
+    """Return the position after the encrypted message that begins at `position`.
 
-    If no encrypted message begins at `position`, return `position`.
+    Return None if more bytes are needed, or `position` if no encrypted message begins there.
 
     Raises:
         Damaged: with reason "overlong" if the message has more than `TELEGRAM_BYTES_MAX` bytes.
@@ -197,7 +203,7 @@ def _end_of_ciphered(buffer: bytes, position: int) -> int | None:
 
 
 def _end_with_bcc(buffer: bytes, position: int, end: int) -> int | None:
-    """Return the end of a telegram, including ETX and BCC if the telegram has them.
+    """Return the position after a telegram, and after its ETX and BCC if it has them.
 
     `end` is the position after the telegram's last line. Return None if more bytes are needed.
     """

@@ -98,8 +98,8 @@ def _is_continued(code: Code, groups: list[str], line: str) -> bool:
     """Return True if `line` could continue an object that began in an earlier line.
 
     `code` is the object's OBIS code, and `groups` contains the strings in its parentheses so far.
-    If the object is a number and already has its value, only a time can follow. Any other line then
-    belongs to an object whose beginning was lost.
+    If the object is a number and already has its value, only a time can follow. In this case, any
+    other line belongs to an object whose beginning was lost.
     """
     return len(groups) != 1 or not is_number(code) or is_time(_GROUP.findall(line)[0].strip())
 
@@ -107,7 +107,7 @@ def _is_continued(code: Code, groups: list[str], line: str) -> bool:
 def _separate_objects(lines: Iterator[str]) -> Iterator[str]:
     """Split lines that contain several objects. Yield one line per object.
 
-    The code `F`, an error of a heat meter, becomes `F.F`.
+    Heat meters report errors with the code `F`, which is changed to `F.F`.
     """
     for line in lines:
         parts = _ONE_OF_SEVERAL.findall(line) if _OBJECT.fullmatch(line) is None else []

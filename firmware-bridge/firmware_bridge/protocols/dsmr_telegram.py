@@ -1,8 +1,8 @@
 """Converts the objects of a DSMR telegram to measurements.
 
 An object that cannot be read is counted and skipped, and all other objects are read. If a telegram
-has a checksum, the decoder has already verified it. An unreadable object is then a peculiarity of
-the meter, and not a transmission error.
+has a checksum, the decoder has already verified it. In this case, an unreadable object is a
+peculiarity of the meter, and not a transmission error.
 """
 
 import re
@@ -85,8 +85,8 @@ def _measurements_of(
 ) -> Iterator[Measurement]:
     """Yield the measurements of an object.
 
-    An object with an empty text has no measurements, and neither has a log without entries. If an
-    object has several values, unreadable values are skipped and counted in `skipped`.
+    An empty text and a log without entries contain no measurements. If an object has several
+    values, unreadable values are skipped and counted in `skipped`.
 
     Raises:
         Damaged: if the object cannot be read.
@@ -185,14 +185,15 @@ def _log_of(
 
 
 def _value_of(text: str, *, is_number: bool) -> tuple[Value, str | None]:
-    """Return the value and the unit in `text`, the content of an object's only parentheses.
+    """Return the value and the unit of an object that has only one pair of parentheses.
 
-    If the argument `is_number` is True, the text must be a number, with or without a unit.
-    Otherwise, a text that is not a number with a unit is returned unchanged, with None as the unit.
+    `text` is the content of the parentheses. If the argument `is_number` is True, the text must be
+    a number, with or without a unit. Otherwise, a text that is not a number with a unit is returned
+    unchanged, with None as the unit.
 
     Raises:
-        Damaged: with reason "type", "value" or "not_measured" if there is no valid number, although
-            one is required.
+        Damaged: with reason "type", "value" or "not_measured" if a required number is missing or
+            invalid.
     """
     number, unit = _split(text)
     if not is_number and (unit is None or number_of(number) is None):

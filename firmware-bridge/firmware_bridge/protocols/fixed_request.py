@@ -140,8 +140,8 @@ class FixedRequestPoller(Poller):
     def time_out(self, answer: bytes) -> Outcome:
         """Return the outcome of a request whose response did not become complete in time.
 
-        Some frames are known to be complete only after silence on the line. Return such a frame if
-        there is one. Otherwise return the reason why there is no frame.
+        Some frames are completed only by silence on the line. If the response contains such a
+        frame, return it. Otherwise return the reason why there is no frame.
         """
         frame = self._frame_in(self._decoder.flush())
         if frame is not None:

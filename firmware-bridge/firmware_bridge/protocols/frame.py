@@ -120,7 +120,7 @@ class Frame:
 
 @dataclass
 class Tally:
-    """Counters of a port since the start of the bridge. Each has a count for every reason.
+    """Counters of a port since the start of the bridge. Each maps reasons to their counts.
 
     `damaged` counts damaged frames, `foreign` counts other data between frames, `skipped` counts
     unreadable or missing values in valid frames, and `refused` counts requests that a device

@@ -106,11 +106,11 @@ def next_due(due_seconds: float, now_seconds: float, interval_seconds: float) ->
 class Poller(ABC):
     """Base class of pollers, which send one request at a time and decode the responses.
 
-    ::
-
-        next_step -> Pause                                         -> next_step
-                  -> Request, then read until not None, or time_out -> end -> next_step
-                     if read returns a Request, the exchange continues with this request
+    The port calls `next_step` repeatedly. If the result is a `Pause`, the port waits. If it is a
+    `Request`, the port sends it. Whenever bytes arrive, the port calls `read`, until the result is
+    not None. If the response does not arrive in time, the port calls `time_out`. If `read` or
+    `time_out` returns another `Request`, the exchange continues with this request. Otherwise, the
+    port passes the outcome to `end`.
 
     The port buffers the bytes of a response and limits their number. All times are in seconds, and
     are taken from a monotonic clock.
@@ -191,7 +191,7 @@ class PollerSettings(ProtocolSettings, ABC):
 
     @property
     def is_asked(self) -> bool:
-        """True if the bridge polls the devices. Subclasses can allow unprompted devices too."""
+        """True if the bridge polls the devices, False if they send unprompted."""
         return True
 
     @abstractmethod

@@ -56,8 +56,8 @@ class LineDecoder(DelimitedDecoder):
     def begin(self, *, mid_line: bool) -> None:
         """Discard a line that was incomplete when the port was closed, and count it as truncated.
 
-        If the argument `mid_line` is True, the next line might lack its beginning. Then this line
-        will be skipped and counted as truncated too, unless `parse` can recognize partial lines.
+        If the argument `mid_line` is True, the next line might lack its beginning. If `parse`
+        cannot recognize partial lines, the next line will also be skipped and counted as truncated.
         """
         if self._part:
             self.tally.damaged["truncated"] += 1

@@ -3,7 +3,10 @@
 A readout of a meter takes several requests. Each arrow points from a request to its response::
 
     primary address     SND_NKE -> E5, REQ_UD2 -> telegram, repeated while more telegrams follow
-    secondary address   select -> E5, REQ_UD2 to 253 -> telegram ...
+    secondary address   select -> E5, REQ_UD2 -> telegram, repeated while more telegrams follow
+
+SND_NKE resets a meter, and REQ_UD2 requests data. E5 is an acknowledgement. A meter that was
+selected by its secondary address responds to the address 253.
 """
 
 from collections import Counter
@@ -233,7 +236,7 @@ class MBusPoller(Poller):
         return Frame({**of_meter, **now.quantities}, device=now.meter.name)
 
     def _repeat_request(self) -> Request | None:
-        """Return the last request for a repeat, or None if it has been repeated too often."""
+        """Return the last request again, or None if it has already been repeated."""
         now = self._readout
         if now.repeats >= REPEATS_MAX:
             return None

@@ -1,10 +1,11 @@
-"""Frames of wired M-Bus (EN 13757-2)::
+"""Frames of wired M-Bus (EN 13757-2), with bytes in hexadecimal::
 
-    E5                                      acknowledgement
-    10 C A checksum 16                      short frame: a request
-    68 L L 68 C A CI ... checksum 16        long frame: L bytes from C on
+    E5                                                     acknowledgement
+    10 | C | A | checksum | 16                             short frame: a request
+    68 | L | L | 68 | C | A | CI | data | checksum | 16    long frame
 
-The checksum is the sum of the bytes from C on, modulo 256.
+C is the control byte, A is the address, and CI specifies the type of the data. L is the number of
+bytes from C to the end of the data. The checksum is the sum of the bytes from C on, modulo 256.
 """
 
 import re
@@ -26,15 +27,15 @@ _SECONDARY = re.compile(r"([0-9F]{8})(?:([0-9A-F]{4})([0-9A-F]{2})([0-9A-F]{2}))
 
 
 def initialisation(address: int) -> bytes:
-    """Return the frame SND_NKE. It resets a meter, which then starts with its first telegram."""
+    """Return the SND_NKE frame, which resets a meter to its first telegram."""
     return _short(_SND_NKE, address)
 
 
 def request(address: int, *, toggled: bool) -> bytes:
-    """Return the frame REQ_UD2, which requests a telegram from a meter.
+    """Return the REQ_UD2 frame, which requests a telegram from a meter.
 
-    The meter sends its next telegram if the argument `toggled` differs from that of the last
-    request. If it is the same, the meter repeats its last telegram.
+    If the argument `toggled` has changed since the previous request, the meter sends its next
+    telegram. Otherwise, the meter repeats its last telegram.
     """
     return _short(_REQ_UD2 | (_FCB if toggled else 0), address)
 

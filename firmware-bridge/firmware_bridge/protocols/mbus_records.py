@@ -1,7 +1,7 @@
 """Measurements in the response of an M-Bus meter (EN 13757-3)::
 
-    CI 72 | number, 4 bytes BCD | maker u16 | version | medium | access | status | encryption u16
-    then for each value: DIF DIFE* VIF VIFE* data
+    CI 72 | number (4 bytes BCD) | maker u16 | version | medium | access | status | encryption u16
+    then for each value: DIF | DIFEs (optional) | VIF | VIFEs (optional) | data
 
 The DIF specifies the number format, the storage number, and how the value was obtained, for example
 as a maximum. DIFEs add the tariff and the subunit. The VIF specifies the unit and the power of ten.

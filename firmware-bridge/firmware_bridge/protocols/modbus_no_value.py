@@ -1,4 +1,4 @@
-"""Register contents of Modbus devices that mean "no value": 0x8000, 0xFFFF, -9999 or NaN."""
+"""Recognizes numbers in Modbus registers that mean "no value": 0x8000, 0xFFFF, -9999 or NaN."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""Requests for one Modbus device, and what its refusals reveal about its registers.
+"""Plans the requests to one Modbus device, and finds the registers that it refuses.
 
 If a device refuses a block of registers, one of the registers may not exist, or the block may be
 too large for the device. The block is halved until each part gets a response or has only one
@@ -77,8 +77,8 @@ class Plan:
     def begin_poll(self, now_seconds: float) -> None:
         """Queue all blocks for a poll. Forget learned limits that have to be tested again.
 
-        If a block got no response in an earlier poll, the queue begins after this block. Requests
-        without a response can end a poll early, so otherwise the last blocks might never be polled.
+        If a block got no response in an earlier poll, the queue begins after this block. Otherwise
+        the last blocks might never be polled, because missing responses can end a poll early.
         """
         if self._limits.forget_if_due(now_seconds):
             self._blocks = self._divided()

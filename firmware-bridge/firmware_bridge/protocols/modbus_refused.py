@@ -36,7 +36,7 @@ class Search:
 
 
 class Searches:
-    """The current searches for one device. Each part without an outcome leads to its search."""
+    """The current searches for one device, keyed by their parts that have no outcome yet."""
 
     def __init__(self) -> None:
         self._by_part: dict[Block, Search] = {}
@@ -115,7 +115,7 @@ def rest_seconds(before_seconds: float) -> float:
 
 
 class LearnedLimits:
-    """Limits of one device that its refusals reveal.
+    """Limits on the requests to one device, learned from its refusals.
 
     The limits are the maximum number of registers in a request, and the registers at which a new
     request must begin. They are tested again after a pause.

@@ -82,7 +82,7 @@ def _answer_in(received: bytes, block: Block) -> bytes | Damage | None:
 
 
 def _other_answer_in(received: bytes) -> bytes | None:
-    """Return the response at the start of `received`, although it does not match the request.
+    """Return the response at the start of `received`, even if it does not match the request.
 
     The response is recognized by its length and its CRC. Return None if it is incomplete or
     invalid.

@@ -57,7 +57,13 @@ class MessageStream:
 
 
 def _end_of(data: bytes, at: int) -> int | None:
-    """Return the end of the message that begins at `at`, or None if its header is incomplete."""
+    """Return the position after the message that begins at `at`.
+
+    Return None if the header of the message is incomplete.
+
+    Raises:
+        NotModbusTcp: if the header is invalid.
+    """
     if len(data) - at < _LENGTH_AT:
         return None
     protocol, length = (int.from_bytes(data[each : each + 2]) for each in (at + 2, at + 4))

@@ -1,4 +1,4 @@
-"""Decoder for a listener on a Modbus line, which receives both requests and responses::
+"""Decodes overheard Modbus messages. The numbers on the right are their function codes::
 
     address u8 | function u8 | first u16 | count or value u16 | crc16          request 1 to 6
     address u8 | function u8 | first u16 | count u16 | bytes u8 | ... | crc16  request 15, 16

@@ -82,8 +82,8 @@ class NmeaDecoder(Decoder):
     def begin(self, *, mid_line: bool) -> None:
         """Discard bytes that were buffered when the port was closed.
 
-        No special handling is needed if the port is opened in the middle of a sentence. The
-        checksum of this sentence will not match.
+        If the port is opened in the middle of a sentence, the checksum of this sentence will not
+        match, so no special handling is needed.
         """
         if self._buffer:
             self._count("truncated")

@@ -90,11 +90,11 @@ def frame_of(start: bytes, body: bytes, skipped: Counter[str] | None = None) -> 
 
 
 def _without_impossible_positions(text: str) -> tuple[str, int]:
-    """Remove impossible positions from the sentence.
+    """Remove impossible positions from a sentence.
 
-    A position is impossible if its latitude or longitude is out of range. Both values are removed,
-    because a remaining valid value would be combined with one from an earlier sentence. Return the
-    new text and the number of removed positions.
+    Return the new text and the number of removed positions. A position is impossible if its
+    latitude or longitude is out of range. Both values are removed. If one of them remained, it
+    would be combined with a value from an earlier sentence.
     """
     count = 0
 

@@ -63,11 +63,11 @@ class ScanningDecoder(Decoder):
 
     @abstractmethod
     def end_of(self, buffer: bytes, position: int) -> int | None:
-        """Return the end of the frame that begins at `position`, or None if more bytes are needed.
+        """Return the position after the frame that begins at `position`.
 
-        If a header contains the length of the frame, the end can be beyond the buffered bytes. If
-        no frame begins at `position` after all, return `position`. The bytes then count as noise
-        instead of damage.
+        Return None if more bytes are needed. If a header contains the length of the frame, the
+        result can be beyond the buffered bytes. If no frame begins at `position` after all, return
+        `position`. The bytes then count as noise instead of damage.
 
         Raises:
             Damaged: if the frame at `position` is damaged.

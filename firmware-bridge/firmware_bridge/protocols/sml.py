@@ -1,10 +1,10 @@
 """The SML protocol (Smart Message Language) of electricity meters, with transport version 1::
 
-    1B 1B 1B 1B | 01 01 01 01 | messages, filled up to 4 bytes | 1B 1B 1B 1B | 1A | fill u8 | crc16
+    1B 1B 1B 1B | 01 01 01 01 | messages | fill bytes | 1B 1B 1B 1B | 1A | fill count u8 | crc16
 
-The length of the messages is a multiple of four bytes. An escape 1B 1B 1B 1B inside the messages is
-sent twice. The CRC-16/X-25 (CRC-16/KERMIT with some meters) covers all bytes before it. Source: BSI
-TR-03109-1, annex SML, sections 6 and 8.
+Up to 3 fill bytes extend the messages to a multiple of four bytes. Inside the messages, the escape
+sequence 1B 1B 1B 1B is sent twice. The CRC-16/X-25 (CRC-16/KERMIT with some meters) covers all
+bytes before it. Source: BSI TR-03109-1, annex SML, sections 6 and 8.
 """
 
 from dataclasses import dataclass
@@ -56,7 +56,14 @@ class SmlDecoder(ScanningDecoder):
         super().__init__(_START)
 
     def end_of(self, buffer: bytes, position: int) -> int | None:
-        """Return the end of the SML file at `position`, or None if more bytes are needed."""
+        """Return the position after the SML file that begins at `position`.
+
+        Return None if more bytes are needed.
+
+        Raises:
+            Damaged: with reason "truncated" if another file begins before the end of this one,
+                "escape" if an escape sequence is invalid, or "overlong" if the file is too long.
+        """
         limit = position + FILE_BYTES_MAX
         again = buffer.find(_START, position + len(_START), limit)
         at = position + len(_START)
@@ -82,7 +89,12 @@ class SmlDecoder(ScanningDecoder):
         return None
 
     def read_frame(self, data: bytes) -> Frame | None:
-        """Check the CRC of an SML file, and decode the messages in it."""
+        """Check the CRC of an SML file, and decode its messages. Return None if it has no values.
+
+        Raises:
+            Damaged: with reason "checksum" if the CRC is wrong, "fill" if the number of fill bytes
+                is invalid, or with a reason that `read_messages` gives.
+        """
         fill = data[-3]
         found = int.from_bytes(data[-2:], "little")
         if found not in (crc16_x25(data[:-2]), crc16_kermit(data[:-2])):

@@ -1,12 +1,13 @@
 """Decodes the messages of an SML file, and returns the values in value lists (SML_GetList.Res).
 
-Each element begins with a byte for its type and length. If the first bit of this byte is set,
-another byte follows with 4 more bits of the length::
+Each element begins with a byte for its type and length::
 
-    1 more | type, 3 bits: 0 bytes, 4 Boolean, 5 integer, 6 unsigned, 7 list | length, 4 bits
+    more (1 bit) | type (3 bits) | length (4 bits)
 
-The length includes these first bytes. The length of a list is its number of elements. 0x00 ends a
-message.
+If `more` is set, another byte follows with 4 more bits of the length. The types are 0 for bytes, 4
+for Booleans, 5 for signed integers, 6 for unsigned integers, and 7 for lists. The length of a list
+is its number of elements. All other lengths are in bytes, and include these first bytes. 0x00 ends
+a message.
 """
 
 from collections import Counter

@@ -76,7 +76,7 @@ _NUMBERS: Final = {
 
 
 def _numbered_labels() -> dict[str, tuple[str, str]]:
-    """Return the labels that contain a number: that of a tariff, a quadrant or a phase.
+    """Return the labels that contain the number of a tariff, a quadrant or a phase.
 
     The result maps each of these labels to the name and the unit of its quantity.
     """

@@ -197,10 +197,11 @@ class VeDirectDecoder(Decoder):
 
 
 def _block_of(data: bytes) -> tuple[bytes | None, bool]:
-    """Return the valid block at the end of `data`, without HEX messages, or None if there is none.
+    """Find the valid block at the end of `data`, and check whether an earlier block was damaged.
 
-    The second result is True if `data` also contains an earlier block whose checksum was lost. A
-    repeated label reveals such a block, even if the sum of all bytes happens to be 0.
+    The first result is the block without HEX messages, or None if there is none. The second result
+    is True if the valid block follows a block whose checksum was lost. A repeated label reveals
+    this loss, even if the sum of all bytes happens to be 0.
     """
     body, end = data[: -len(_CHECKSUM) - 1], data[-len(_CHECKSUM) - 1 :]
     block = _HEX_MESSAGE.sub(b"", body) + end

@@ -60,11 +60,11 @@ def checked_times(
 
 
 def hours_off(quantities: Quantities, arrival_seconds: float) -> int:
-    """Return the number of whole hours that a meter's clock is ahead of the time of arrival.
+    """Return the difference between a meter's clock and the gateway's clock, in whole hours.
 
-    The number is negative if the clock is behind. A number other than 0 suggests that the
-    configured time zone is wrong. If the difference is unknown, or is not a number of whole hours,
-    return 0.
+    The result is positive if the meter's clock is ahead, and negative if it is behind. A result
+    other than 0 suggests that the configured time zone is wrong. Return 0 if the difference is
+    unknown, is not close to a whole number of hours, or is too large for a wrong time zone.
     """
     found = quantities.get(METER_TIME, [])
     given = found[0].absolute_time_seconds if found else None
@@ -76,7 +76,7 @@ def hours_off(quantities: Quantities, arrival_seconds: float) -> int:
 
 
 def iso_of(seconds: float) -> str:
-    """Return a time in seconds since 1970 as `2000-01-01T00:00:00Z`."""
+    """Format a time in seconds since 1970 as UTC, for example `2000-01-01T00:00:00Z`."""
     return datetime.fromtimestamp(int(seconds), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

@@ -46,12 +46,12 @@ class Kinds:
                 self._kinds.setdefault(name, kind)
 
     def take_new(self) -> Mapping[str, Kind]:
-        """Return the data types of quantities that are new since the last call, by name."""
+        """Return the data types of quantities added since the last call, keyed by name."""
         new, self._new = self._new, {}
         return new
 
     def known(self) -> Mapping[str, Kind]:
-        """Return the data types of all known quantities, by name."""
+        """Return the data types of all known quantities, keyed by name."""
         return dict(self._kinds)
 
     def keep(self, quantities: Quantities) -> int:

@@ -42,7 +42,7 @@ class SeenValue:
 
 @dataclass(slots=True)
 class SeenDevice:
-    """A device on a port, with its values by name."""
+    """A device on a port, and its values keyed by name."""
 
     port: str
     values: dict[str, SeenValue] = field(default_factory=dict)

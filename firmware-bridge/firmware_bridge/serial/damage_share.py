@@ -3,7 +3,7 @@
 The totals of all frames and of damaged frames are sampled when the port's status is reported.
 Receiving a frame therefore costs no extra time::
 
-    samples   (at, frames, damaged) ... each SAMPLE_SECONDS, for WINDOW_SECONDS_MAX
+    samples   (time, frames, damaged), one every SAMPLE_SECONDS, kept for WINDOW_SECONDS_MAX
     window    the latest WINDOW_SECONDS, or longer until it contains FRAMES_MIN frames
 """
 

@@ -119,9 +119,9 @@ def guesses_of(line: Line, pieces: Sequence[bytes]) -> list[Guess]:
 def _settings_to_try(
     protocol: type[DecoderSettings], pieces: Sequence[bytes]
 ) -> Iterator[tuple[DecoderSettings, str]]:
-    """Yield the settings to try for a protocol, and the lines of TOML that configure each of them.
+    """Yield each variant of a protocol's settings to try, with the TOML that configures it.
 
-    The lines are an empty string for the protocol's default settings.
+    The TOML is an empty string for the protocol's default settings.
     """
     if protocol is CsvLines:
         if columns := columns_of(b"".join(pieces)):

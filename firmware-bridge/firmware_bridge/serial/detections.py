@@ -27,7 +27,7 @@ PORT_CHARACTERS_MAX: Final = 200
 
 
 class Detections:
-    """The running detections by port. All methods must be called from a single event loop."""
+    """The running detections, keyed by port. Call all methods from one event loop."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class Detections:
         return readers_by_device(self._configured())
 
     def states(self) -> dict[str, str]:
-        """Return the state of each running detection by port."""
+        """Return the state of each running detection, keyed by port."""
         self._stop_unwatched()
         return {port: detection.state for port, (detection, _) in self._running.items()}
 

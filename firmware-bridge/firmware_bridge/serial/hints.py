@@ -46,9 +46,10 @@ def hint_of(vendor: int | None, product: int | None) -> str | None:
 
 
 def users_of(paths: set[str], processes: Path = Path("/proc")) -> dict[str, str]:
-    """Return the process that has each device file in `paths` open, as `name (pid)` by path.
+    """Return the processes that have device files in `paths` open.
 
-    Only processes that the current user can inspect are found.
+    The result maps the path of each open file to its process, as `name (pid)`. Only
+    processes that the current user can inspect are found.
     """
     found: dict[str, str] = {}
     for folder in processes.glob("[0-9]*"):

@@ -74,9 +74,8 @@ class HotPlug:
     async def wait(self, backoff: Backoff, *, since: int) -> None:
         """Wait until the back-off is over or a new serial device has appeared.
 
-        The argument `since` is the number of new devices (`arrivals`) at an earlier time. If this
-        number has changed since then, do not wait for another device. A new device resets the
-        back-off.
+        The argument `since` is an earlier value of `arrivals`, the count of new devices. If the
+        count has risen since then, return after `SETTLE_SECONDS`. A new device resets the back-off.
         """
         if self.arrivals == since:
             await self._wait_for_one(backoff)

@@ -63,13 +63,13 @@ class _Answered(Exception):
 
 
 class _FirstOutcome:
-    """Observer that stores the first outcome in the polling loop, and then stops the loop."""
+    """Observer that stores the outcome of the first request, and then stops the polling loop."""
 
     def __init__(self) -> None:
         self.outcome: Outcome | None = None
 
     def asked(self, request: Request) -> None:
-        """Ignore that a request has been sent."""
+        """Ignore a request that was sent."""
 
     def received(self, data: bytes) -> None:
         """Ignore the received bytes."""

@@ -39,7 +39,8 @@ class Overhearing:
     def __init__(self, modbus: Modbus | None, units: Mapping[str, str] | None = None) -> None:
         """Load the names of devices and registers from the settings `modbus`.
 
-        If `modbus` is None, no names are known. `units` are the configured units, by quantity.
+        If `modbus` is None, no names are known. `units` are the configured units, keyed by
+        quantity.
         """
         self._units = units or {}
         self._traffic = ModbusTraffic()

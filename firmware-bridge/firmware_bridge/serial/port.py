@@ -100,9 +100,9 @@ class Port:
         return self._status.state == "open" and not self._status.silent
 
     def availability(self) -> dict[str, bool]:
-        """Return True or False for the port and for each watched device: True if it is available.
+        """Return the availability (True or False) of the port and of each watched device.
 
-        A device has the key `<port>/<device>`.
+        The keys are `<port>` and `<port>/<device>`.
         """
         if self._status.held:
             self._intake.presence.note_held()
@@ -274,8 +274,8 @@ class Port:
 def _stored_kinds(settings: PortSettings, outbox: Outbox) -> Mapping[str, Kind]:
     """Return the stored data types that still apply to the port's quantities.
 
-    If the protocol has no setting `types`, stored types `text` are ignored. Otherwise, users could
-    not change the type of such a quantity back to a number.
+    The type `text` is omitted if the protocol has no setting `types`. Without this setting, users
+    could not change the type back to number.
     """
     kinds = outbox.kinds_of(settings.name, settings.framing)
     if isinstance(settings.protocol, TextLineSettings):

@@ -31,7 +31,7 @@ class Ports:
         return ", ".join(each.name for each in self.settings) or "none"
 
     def find(self, name: str) -> Port | None:
-        """Return the port with this name, or None if there is none."""
+        """Return the port with this name, or None if it does not exist."""
         return next((each for each in self if each.name == name), None)
 
     async def replace(self, settings: Sequence[PortSettings]) -> None:

@@ -42,7 +42,7 @@ class Presence:
                 self.note(device)
 
     def states(self) -> Mapping[str, bool]:
-        """Return the availability of each watched device by name.
+        """Return the availability of each watched device, keyed by name.
 
         A device is available if it has sent a frame recently.
         """

@@ -37,8 +37,8 @@ _SOUND, _DAMAGED, _REFUSED, _FOREIGN, _REQUEST = (
 class _Entry:
     """One entry in the list of latest frames: bytes from the line, and the result of decoding them.
 
-    `size_bytes` is the number of bytes on the line. If there were many, `data` contains only the
-    first ones. `text` contains the reasons for damage, or describes a request.
+    `size_bytes` is the number of bytes on the line. `data` contains these bytes, or only the first
+    of them if there were too many. `text` contains the reasons for damage, or describes a request.
     """
 
     def __init__(
@@ -136,7 +136,7 @@ class RecentFrames:
     def as_json(self, units: Mapping[str, str]) -> list[dict[str, Any]]:
         """Return the latest frames as JSON, the newest first.
 
-        `units` are the configured units, by quantity.
+        `units` are the configured units, keyed by quantity.
         """
         return [each.as_json(units) for each in reversed(self._entries)]
 

@@ -15,8 +15,8 @@ async def chunks_of_port(
 ) -> AsyncGenerator[Chunk, None]:
     """Read a port. Yield the bytes of each read as one chunk.
 
-    Stop after `seconds_max` seconds, or never if `seconds_max` is None. If no byte arrives for the
-    time in the argument `silence_seconds`, one empty chunk is yielded.
+    Stop after `seconds_max` seconds, or never if `seconds_max` is None. If data is followed by
+    `silence_seconds` without a byte, one empty chunk is yielded.
 
     Raises:
         PortLost: if the port was lost.
@@ -46,7 +46,7 @@ class Reading:
     def __init__(self, settings: DecoderSettings, units: Mapping[str, str] | None = None) -> None:
         """Create the decoder. The first received bytes may be the rest of an incomplete frame.
 
-        `units` are the configured units, by quantity.
+        `units` are the configured units, keyed by quantity.
         """
         self._units = units or {}
         self._decoder = settings.decoder()

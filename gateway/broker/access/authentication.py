@@ -69,7 +69,7 @@ class Authenticator:
             self.checks.prepare()
 
     def replace_users(self, users: PasswordFile) -> frozenset[str] | None:
-        """Use `users`, the new contents of the password file, for all later checks.
+        """Use `users`, the reloaded password file, for all later checks.
 
         Return the users whose passwords are no longer valid, or None if nothing changed.
         """

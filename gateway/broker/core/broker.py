@@ -97,7 +97,7 @@ class Broker:
         self._recorder.observed(session, event, subject, detail)
 
     def restrict(self, rules: AccessRules | None) -> None:
-        """Apply access rules from now on. If `rules` is None, everything is allowed."""
+        """Replace the access rules. If `rules` is None, everything is allowed."""
         revoke.restrict(self.core, rules)
 
     def authenticate(self, authenticates: bool, methods: list[str]) -> None:
@@ -105,7 +105,7 @@ class Broker:
         revoke.authenticate(self.core, authenticates, methods)
 
     def deny_removed_users(self, users: frozenset[str] | None, removed: frozenset[str]) -> None:
-        """Deny everything to removed users. `users` are all existing users, or None if unknown."""
+        """Deny everything to removed users. `users` are the existing users; None means unknown."""
         revoke.deny_removed_users(self.core, users, removed)
 
     def assign_owner(self, session: Session, username: str) -> None:
@@ -147,7 +147,7 @@ class Broker:
         share: Share | None = None,
         listener: str = "",
     ) -> Connection:
-        """Create and return a connection. It is already closed if too many connections are open."""
+        """Create and return a connection, which is already closed if too many others are open."""
         return receive.accept(self.core, address, anonymous, now, share, listener)
 
     def receive(self, connection: Connection, data: bytes, now: float) -> None:
@@ -193,7 +193,7 @@ class Broker:
         return silent.close_oldest(self.core, None, now)
 
     def set_writable(self, connection: Connection, writable: bool, now: float) -> None:
-        """Record whether a connection can accept data to send. If it can, send queued messages."""
+        """Record whether more data can be written to a connection. If so, send queued messages."""
         self._time.advance(now)
         connection.writable = writable
         if not writable:
@@ -290,7 +290,7 @@ class Broker:
         return SealedBatch(number, blob, withheld)
 
     def take_part(self, now: float, wall_ms: int, clock_quality: ClockQuality) -> bytes:
-        """Return the records added since the last call, encoded. The current batch stays open."""
+        """Encode and return the records added since the last call. The batch stays open."""
         self._time.advance(now)
         return self._recorder.take_part(wall_ms, clock_quality)
 

@@ -1,7 +1,7 @@
 """Denied actions, counted by client and type of denial. Each count is logged as one line.
 
-Therefore, a client cannot flood the log by repeating a denied action. The number of pairs of client
-and type that are counted separately is limited.
+A client therefore cannot flood the log by repeating a denied action. Only a limited number of pairs
+of client and type are counted separately.
 """
 
 from typing import Final

@@ -1,4 +1,4 @@
-"""Encoder of PUBLISH packets to subscribers, with MQTT 5.0 properties and topic aliases."""
+"""Encoder for PUBLISH packets to subscribers, with MQTT 5.0 properties and topic aliases."""
 
 from typing import Final
 
@@ -23,7 +23,7 @@ NO_TOPIC: Final = b"\x00\x00"
 
 
 class Frames:
-    """Encoder of the PUBLISH packets that deliver messages to clients."""
+    """Encoder for the PUBLISH packets that deliver messages to clients."""
 
     def __init__(self, tree: TopicTree, time: GatewayTime) -> None:
         self.tree = tree
@@ -109,11 +109,11 @@ class Frames:
         packet_id: int,
         release_batch: int,
     ) -> bytes:
-        """Encode a PUBLISH that defines or uses a topic alias. Return b"" if no alias can be used.
+        """Encode a PUBLISH with a topic alias, or return b"" if no alias can be used.
 
         `release_batch` is the number of the batch that must be durable before the packet is sent.
-        If the packet that defined the alias waits for a later batch, this packet may overtake it.
-        Therefore, this packet then defines the alias again.
+        A new alias is sent together with the topic. A known alias replaces the topic, unless the
+        packet that defined it waits for a later batch and may therefore be sent after this one.
         """
         topic = message.topic
         defined = connection.aliases_out.get(topic)

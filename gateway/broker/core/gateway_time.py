@@ -157,8 +157,8 @@ class GatewayTime:
         """Return the milliseconds until a message expires, or 0 or less if it has expired.
 
         `expires_ms` is the expiry time in gateway time, which does not advance during outages.
-        Therefore, the known outages since the message was created are subtracted. `message_number`
-        determines which outages these are.
+        Therefore, the lengths of the known outages since the message was created are subtracted.
+        `message_number` is the number of the message, and shows which outages came later.
         """
         remaining_ms = expires_ms - self.time_ms
         index = len(self.outages) - 1

@@ -76,7 +76,7 @@ class Output:
         self._outgoing(connection).append(data)
 
     def send(self, connection: Connection, data: bytes, is_fact: bool = False) -> None:
-        """Send a packet, after any earlier packets to this connection that wait for a commit.
+        """Send a packet, but not before earlier packets to this connection that wait for a commit.
 
         If `is_fact` is True, the packet depends on a record in the current batch. It then also
         waits until this batch is durable.
@@ -99,9 +99,9 @@ class Output:
     def qos0_release_batch(self, connection: Connection, withheld: bool) -> int:
         """Return the number of the batch that must be durable before a QoS 0 packet is sent.
 
-        If `withheld` is True, this is the current batch. Otherwise it is the last committed batch,
-        unless CONNACK still waits for a commit. Until then, the order of later packets is not
-        known, so return NO_ALIAS to prevent the use of a topic alias.
+        If `withheld` is True, return the current batch. Otherwise, return the last committed batch
+        if CONNACK has been released, or NO_ALIAS if CONNACK still waits for a commit. NO_ALIAS
+        prevents the use of a topic alias, because the order of packets is not known yet.
         """
         if withheld:
             return self.recorder.batch_number

@@ -119,7 +119,10 @@ class Owners:
     # -- retained messages, and those held to be retained
 
     def count_retained(self, message: Message) -> None:
-        """Add a message that is retained now, or will be after PUBREL, to its owner's counters."""
+        """Add a retained message to its owner's counters.
+
+        A held message that will be retained after PUBREL is counted too.
+        """
         owner = message.owner
         if owner is not None:
             # If the user had nothing left in the meantime, there may be a new object by now.
@@ -129,7 +132,7 @@ class Owners:
             owner.retained_bytes += message.retained_bytes()
 
     def uncount_retained(self, message: Message) -> None:
-        """Subtract a message that `count_retained` has counted from its owner's counters."""
+        """Reverse the effect of `count_retained` for a message."""
         owner = message.owner
         if owner is not None:
             owner.retained -= 1

@@ -103,7 +103,7 @@ class AccessRules:
         return True
 
     def shares_group(self, client: Client, topic_filter: str, qos: int) -> bool:
-        """Return True if a client may be in a shared subscription's group with other users."""
+        """Return True if a client may join other users in the group of a shared subscription."""
         return True
 
     def may_receive(self, client: Client, topic: str) -> bool:
@@ -143,7 +143,7 @@ class Permissions:
         self._forget_all()
 
     def restrict(self, rules: AccessRules | None) -> None:
-        """Apply access rules from now on. If `rules` is None, everything is allowed."""
+        """Replace the access rules. If `rules` is None, everything is allowed."""
         self.has_rules = rules is not None
         self._rules = AccessRules() if rules is None else rules
         self._update()
@@ -251,7 +251,7 @@ class Permissions:
         return f"/{client.username or ''}"
 
     def refused_among(self, members: Iterable[Session], topic: str) -> set[Session]:
-        """Return the members of a shared subscription that are not allowed to receive a topic."""
+        """Return the members of a shared subscription that may not receive messages on a topic."""
         return {session for session in members if self.refuses_receive(session, topic)}
 
     def forget(self, session: Session) -> None:

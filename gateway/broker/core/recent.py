@@ -19,7 +19,7 @@ _TOPIC_CHARACTERS_MAX: Final = 200
 
 
 class StepClock:
-    """A clock that counts steps of ten minutes, from the first call of `steps_ended` on."""
+    """A clock that counts ten-minute steps, starting with the first call of `steps_ended`."""
 
     def __init__(self) -> None:
         self._ends_at: float | None = None

@@ -215,7 +215,7 @@ class State:
             changes.sessions.add(session)
 
     def delivery_received(self, delivery: Delivery) -> None:
-        """Record a PUBREC. From now on, PUBREL is resent instead of PUBLISH."""
+        """Record a PUBREC. A later resend sends PUBREL instead of PUBLISH."""
         session = delivery.session
         delivery.state = DeliveryState.RECEIVED
         session.pubrecs += 1

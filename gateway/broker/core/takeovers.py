@@ -41,7 +41,7 @@ SECONDS_BETWEEN_LINES: Final = 60.0
 
 
 class Shared:
-    """Recent takeovers with one client identifier, used to detect devices that share it."""
+    """Recent takeovers of one client identifier, used to detect devices that share it."""
 
     def __init__(self, client_id: str, now: float) -> None:
         self.client_id = client_id
@@ -99,7 +99,7 @@ class Shared:
 
 
 class Takeovers:
-    """Recent takeovers by client identifier."""
+    """Recent takeovers, keyed by client identifier."""
 
     def __init__(self) -> None:
         self._clients: dict[str, Shared] = {}

@@ -125,7 +125,7 @@ class Timers:
             self._sift_down(last, last.heap_index)
 
     def _sift_up(self, timer: Timer, heap_index: int) -> None:
-        """Place a timer at `heap_index`, or move it up while it is due earlier than its parent."""
+        """Place a timer at `heap_index` and move it up while it is due earlier than its parent."""
         heap = self.heap
         while heap_index:
             above = (heap_index - 1) // 2
@@ -139,7 +139,7 @@ class Timers:
         timer.heap_index = heap_index
 
     def _sift_down(self, timer: Timer, heap_index: int) -> None:
-        """Place a timer at `heap_index`, or move it down while a child is due earlier."""
+        """Place a timer at `heap_index` and move it down while a child is due earlier."""
         heap = self.heap
         count = len(heap)
         while True:

@@ -1,4 +1,4 @@
-"""Removal of files when disk space runs short.
+"""Removes files when disk space runs short.
 
 `budget` selects the files without any I/O, based on the existing files and the free space.
 `inventory` lists and removes files. The broker calls both once a second

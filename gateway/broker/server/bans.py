@@ -109,8 +109,8 @@ class Bans:
         """Lift a ban.
 
         Returns:
-            The lifted ban, and a Boolean: True if the change was written to disk. If there is no
-            such ban, None is returned instead of the pair.
+            None if there is no such ban. Otherwise the lifted ban, and a Boolean: True if the
+            change was written to disk.
         """
         ban = self._bans.pop((kind, value), None)
         if ban is None:

@@ -1,4 +1,4 @@
-"""Monitoring of free disk space once a second, and removal of old files when space is short.
+"""Monitors the free disk space once a second, and removes old files when space is short.
 
 If the free space is below a minimum, the broker accepts no new data
 (`core/rules/publish/full_disk.py`). To avoid this, old files are removed earlier.

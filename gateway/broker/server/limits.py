@@ -1,4 +1,4 @@
-"""Conversion of the configuration to limits for the broker core and for disk space."""
+"""Converts the configuration to limits for the broker core and for disk space."""
 
 import os
 from collections.abc import Callable

@@ -78,7 +78,7 @@ class RemovedUsers:
                 session.certificate = certificate
 
     def take(self, configuration: Configuration, file: PasswordFile | None) -> None:
-        """Update the known and the removed users after the password file has been loaded.
+        """Update the sets of known and removed users from the newly loaded password file.
 
         `file` is None if no password file is configured.
         """
@@ -95,7 +95,7 @@ class RemovedUsers:
         self._keep(names, removed)
 
     def add(self, username: str) -> None:
-        """Add a user to the list of removed users."""
+        """Add a user to the set of removed users."""
         self._keep(self._kept.listed, self._kept.removed | {username})
 
     def note_proof(self, username: str, seconds: float | None) -> None:
@@ -110,16 +110,16 @@ class RemovedUsers:
             self._certificates_at = min(self._certificates_at, now + CERTIFICATE_SECONDS)
 
     def stop(self) -> None:
-        """Store the known and removed users and the expiry times on disk."""
+        """Store the sets of known and removed users, and the expiry times, on disk."""
         kept = self._data_to_store(self._kept.listed, self._kept.removed)
         if kept != self._kept:
             self._write(kept)
 
     def tick(self) -> None:
-        """Update the removed users, and write changes to disk. Failed writes are retried.
+        """Update the set of removed users, and write changes to disk. Retry failed writes.
 
-        Users whose authentication expired too long ago are added to the list. Users who have logged
-        in again are taken off the list. Called once a second.
+        Users whose authentication expired too long ago are added to the set. Users who have logged
+        in again are deleted from the set. Called once a second.
         """
         now = self._loop.time()
         expired = self.proof_ends.take_expired(now)

@@ -1,4 +1,4 @@
-"""Access rules and known users of a broker, as its configuration defines them."""
+"""Determines the access rules and the known users of a broker from its configuration."""
 
 from collections.abc import Iterator
 
@@ -114,9 +114,9 @@ def _topics_of_bridge(configuration: Configuration) -> Iterator[tuple[str, str, 
 
 
 def _states_of(configuration: Configuration) -> list[str]:
-    """Return filters for the topics with the states of the gateway, its ports and its devices.
+    """Return filters for the topics to which the bridge publishes states.
 
-    The bridge publishes these states.
+    These are the states of the gateway, its ports and its devices.
     """
     bridge = configuration.bridge
     filters = [] if bridge.availability_topic is None else [f"{bridge.availability_topic}/#"]

@@ -1,4 +1,7 @@
-"""Digests of the files that `[access.jwt]` and `[access.mysql]` name, to detect changes."""
+"""Computes digests of the files that `[access.jwt]` and `[access.mysql]` name.
+
+A reload compares these digests to detect changed files.
+"""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Construction of a broker's parts from its configuration and data directory."""
+"""Creates a broker's parts from its configuration and data directory."""
 
 import asyncio
 import logging

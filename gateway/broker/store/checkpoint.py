@@ -133,9 +133,9 @@ class Checkpoint:
     def _is_needed(self, delivery: Delivery) -> bool:
         """Return True if a replay from this checkpoint needs the message of a delivery.
 
-        It does if the delivery is not complete. It also does if the delivery belongs to a shared
-        subscription and its session ended after the checkpoint began. The message is then passed to
-        another member, which the journal records after this checkpoint.
+        The message is needed if the delivery is not complete. It is also needed if the delivery
+        belongs to a shared subscription and its session ended after the checkpoint began. Such a
+        message is passed to another member, and this transfer is recorded after the checkpoint.
         """
         if delivery.state is not DeliveryState.DONE:
             return True
@@ -198,8 +198,8 @@ class Checkpoint:
     def _trim(self, session: Session) -> Iterator[bool]:
         """Delete a session's queue rows for deliveries that started before this checkpoint began.
 
-        A delivery that was started later keeps its queue row until the next checkpoint writes its
-        row in `outbound`. Until then, the queue row prevents deletion of the message.
+        A delivery that was started later has no row in `outbound` until the next checkpoint. It
+        keeps its queue row so that its message is not deleted.
         """
         while rows := self.connection.execute(
             "SELECT session, position FROM queue WHERE session = ? AND position < ?"

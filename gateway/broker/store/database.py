@@ -1,4 +1,4 @@
-"""The database file: opening, locking, integrity checks, and salvage after damage."""
+"""Opens, locks and checks the database file, and salvages its rows after damage."""
 
 import os
 import sqlite3
@@ -47,8 +47,8 @@ class UnreadableDatabase(RuntimeError):
 def refuse_if_unavailable(path: Path, error: BaseException) -> None:
     """Raise StoreUnavailable if an error was not caused by damage to the database at `path`.
 
-    The cause is then a full or read-only disk, or a lock held by another program. In these cases
-    the database must not be moved aside, because its contents would be lost.
+    For example, the disk is full or read-only, or another program has locked the database. In such
+    a case, the database must not be moved aside, because its contents would be lost.
     """
     if is_damage(error):
         return
@@ -88,8 +88,8 @@ def lock(data_dir: Path) -> ProcessLock:
 def connect(path: Path) -> sqlite3.Connection:
     """Open a connection for writing, in WAL mode, with explicit transactions and explicit fsyncs.
 
-    A COMMIT becomes durable only when the WAL is synced. No client waits for this sync, because
-    until then the journal contains all changes.
+    A COMMIT becomes durable only when the WAL is synced. No client waits for this sync, because the
+    journal contains all changes that have not been synced yet.
     """
     connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     connection.execute("PRAGMA journal_mode=WAL")
@@ -146,7 +146,7 @@ def rewrite_wal(path: Path) -> None:
 def _read_wal(descriptor: int, at: int) -> bytes:
     """Read the next bytes of a WAL, beginning at the offset `at`.
 
-    Return an empty result if the disk does not return them. SQLite validates the bytes later.
+    If the disk cannot read them, return an empty result. SQLite validates the bytes later.
     """
     try:
         return os.pread(descriptor, WAL_PART_BYTES, at)

@@ -1,7 +1,7 @@
 """The supported formats of a data directory, and the errors for other formats.
 
 =======  ==========================================================================================
-format   difference from the format before
+format   change from the previous format
 =======  ==========================================================================================
 1        MQTT 3.1.1 only; the journal is a table of the database
 2        records and tables of MQTT 5.0

@@ -48,8 +48,8 @@ DROP_FILES_MAX = 4
 class Journal:
     """The only writer of the journal's files.
 
-    `append` can run in another thread. Until it returns, only `has_droppable` and `total_bytes` may
-    be used.
+    `append` can run in another thread. While it is running, only `has_droppable` and `total_bytes`
+    may be used.
     """
 
     def __init__(self, data_dir: Path, file_bytes: int = FILE_BYTES) -> None:

@@ -1,4 +1,4 @@
-"""Record of where the journal ends, used to detect at startup whether the end is missing.
+"""Records where the journal ends, to detect at startup whether its end is missing.
 
 Without this record, a journal whose newest file was truncated, emptied or removed would look like a
 shorter, complete journal. The broker writes the record after each commit, once the packets are
@@ -10,8 +10,8 @@ new journal file begins, with each checkpoint, and when the store closes::
     magic "OGR2" | store 8 | next sequence u64 | next message u64
         | number of the newest file u64 | end of that file u64 | CRC 4
 
-The record is overwritten in place. It fits into one sector, and after a power cut a sector has
-either the old or the new contents.
+Numbers without a `u` are sizes in bytes. The record is overwritten in place. It fits into one
+sector, and after a power cut a sector has either the old or the new contents.
 """
 
 import os

@@ -91,8 +91,8 @@ class JournalReader:
     def _bytes_of(self, descriptor: int, count: int, at: int) -> bytes:
         """Read `count` bytes at offset `at`.
 
-        After `UNREADABLE_TRIES_MAX` failed calls, unreadable blocks are read as zeros. Until then,
-        an unreadable block raises OSError.
+        If a block is unreadable, raise OSError. After `UNREADABLE_TRIES_MAX` failed calls, return
+        zeros for unreadable blocks instead.
         """
         if self._unreadable_tries < UNREADABLE_TRIES_MAX:
             return read_at(descriptor, count, at)
@@ -101,7 +101,7 @@ class JournalReader:
     def _read_file(
         self, file: JournalFile, sequence: int, bytes_max: int, is_newest: bool
     ) -> list[bytes]:
-        """Return the durable blobs of a file, from the blob that contains the event `sequence`.
+        """Return a file's durable blobs, starting with the one that contains event `sequence`.
 
         Sync the file if needed. Return an empty list if the file was deleted or reused meanwhile.
         """

@@ -1,8 +1,8 @@
-"""Migration of a database from an earlier format, with a report on any losses.
+"""Migrates a database from an earlier format, and reports any losses.
 
 Up to format 3, the journal was a table of the database. Its rows are first written to files. Then
 one synced transaction adds columns to the other tables and drops the journal's table. After a power
-cut the next start repeats or completes the migration.
+cut, the next start repeats or completes the migration.
 """
 
 import os

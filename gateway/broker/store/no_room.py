@@ -1,4 +1,4 @@
-"""Detection of a full disk. A retry is safe when the disk is full, but not after other errors."""
+"""Detects a full disk. A retry is safe when the disk is full, but not after other errors."""
 
 import sqlite3
 

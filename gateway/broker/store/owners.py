@@ -40,7 +40,7 @@ def mark(state: State, value: str | None) -> None:
 
 
 def resolve_all(connection: sqlite3.Connection, state: State) -> None:
-    """Replace `ALL` in the row about unknown owners by the number of the next session.
+    """Replace `ALL` in the row about unknown owners with the number of the next session.
 
     The row is in the table `meta`. If its value is not `ALL`, it is not changed. The owners of the
     next session and of all later sessions are known. Raises sqlite3.Error on failure.

@@ -1,4 +1,4 @@
-"""Size of each session's queue in bytes, calculated at startup."""
+"""Calculates the size of each session's queue in bytes at startup."""
 
 import sqlite3
 

@@ -1,4 +1,4 @@
-"""Recovery of the state: load the tables, then replay the journal after the checkpoint.
+"""Recovers the state: loads the tables, then replays the journal after the checkpoint.
 
 Only what the core needs immediately is loaded: sessions, subscriptions, packet identifiers,
 retained messages and wills. Queued and in-flight messages stay on disk until they are due to be

@@ -1,16 +1,17 @@
 """Files for records that no client waits for. They survive if the process is killed.
 
 The broker writes new records to these files at each tick, without an fsync. Within
-`lazy_commit_delay`, the whole batch is committed to the journal with one fsync. Until then, the
-records cannot be written to the journal, which allows only one unfinished frame. Two files
-alternate so that the next batch can be collected while one is being committed. The files are never
-synced, and each batch overwrites the batch before the previous one::
+`lazy_commit_delay`, the whole batch is committed to the journal with one fsync. The records of an
+incomplete batch cannot be written to the journal, because it allows only one unfinished frame. Two
+files alternate so that the next batch can be collected while one is being committed. The files are
+never synced, and each batch overwrites the batch before the previous one::
 
     magic "OGU1" | salt 8 | boot before 8 | CRC 4 | frames as in the journal, one for each part
 
-At startup, the parts that continue the journal's end are committed to the journal before anything
-else, up to the first missing part. After a power cut, the files contain only those parts of the
-last second that the file system has written to disk.
+Numbers are sizes in bytes. `boot before` is the id of the last run that wrote to the journal before
+this run. At startup, the parts that continue the journal's end are committed to the journal before
+anything else, up to the first missing part. After a power cut, the files contain only those parts
+of the last second that the file system has written to disk.
 """
 
 import os
@@ -129,7 +130,7 @@ def _parts_in(path: Path, boot: str) -> list[Blob]:
     """Return the parts of the latest batch in a file, up to the first missing part.
 
     `boot` is the id of the broker run that wrote the newest blob of the journal. If the file is
-    older than this run, the list is empty.
+    older than that run, the list is empty.
     """
     try:
         data = path.read_bytes()

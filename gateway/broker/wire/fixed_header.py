@@ -1,6 +1,6 @@
-"""Checks of the fixed header of a packet.
+"""Validation of a packet's fixed header.
 
-The fixed header has this layout::
+The fixed header has this layout (u4 is an unsigned integer of 4 bits)::
 
     type u4 | flags u4 | remaining length, one to four bytes
 

@@ -1,6 +1,6 @@
 """Decoder for MQTT 5.0 properties.
 
-The properties of a packet have this layout::
+The properties of a packet have this layout (`...` means repetition)::
 
     length variable byte integer | (identifier variable byte integer | value)...
 

@@ -9,7 +9,7 @@ from gateway.broker.wire.writing import BYTE, binary_field, string_field, variab
 
 
 def encode_properties(properties: Properties | None) -> bytes:
-    """Encode properties, preceded by their total length. None means that there are none."""
+    """Encode properties, preceded by their total length. None is encoded as the length 0."""
     if properties is None:
         # [MQTT5-2.2.2-1]
         return b"\x00"

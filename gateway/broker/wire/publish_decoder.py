@@ -1,6 +1,6 @@
 """Decoder for PUBLISH packets.
 
-A PUBLISH has this layout::
+A PUBLISH has this layout (u2 and u16 are unsigned integers of 2 and 16 bits)::
 
     0011 | DUP | QoS u2 | RETAIN | remaining length |
     topic name string | packet identifier u16 (QoS 1, 2) | properties (5.0) | payload

@@ -1,4 +1,4 @@
-"""Reader of a packet's fields, in order and never beyond the end of the packet.
+"""The `Reader`, which reads a packet's fields in order and never beyond the packet's end.
 
 A Reader reads a buffer between `position` and `stop`. Its methods take the name of a field, for
 error messages, and raise Malformed if the field is invalid. For speed, short acknowledgements and

@@ -12,7 +12,7 @@ from gateway.broker.wire.values import Packet, Value
 
 @mypyc_attr(acyclic=True)
 class Subscription(Value):
-    """A topic filter in a SUBSCRIBE, with its options. Options other than QoS need MQTT 5.0."""
+    """A topic filter in a SUBSCRIBE, with its options. MQTT 3 has only the option QoS."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Cache of validated topics, by their encoded bytes.
+"""Cache of validated topics, keyed by their encoded bytes.
 
 Sensors publish to the same topics again and again. Decoding and checking a topic costs more than
 the rest of a small PUBLISH. Therefore, the process caches a limited number of topics. When the

@@ -104,9 +104,9 @@ def remove(
     config: ConfigOption = None,
     tenant: TenantOption = None,
 ) -> None:
-    """Remove a token.
+    """Revoke a token by removing it from the tokens file.
 
-    The page rejects it within a second.
+    The status page stops accepting the token within a second.
 
     Example:
 

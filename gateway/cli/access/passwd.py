@@ -58,7 +58,7 @@ def passwd(
     """Set a user's password, remove a user, or import Mosquitto's users.
 
     Passwords are stored as Argon2 hashes, or with --scram as SCRAM-SHA-256 keys.
-    Set password_file in the section access to FILE. Then run `oncegate ctl reload`.
+    Set password_file (section access) to FILE. Then run `oncegate ctl reload`.
 
     Examples:
 

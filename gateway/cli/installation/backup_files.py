@@ -1,4 +1,4 @@
-"""Selection of the files to back up, from the files that the configuration names."""
+"""Selects the files to back up from the files that the configuration names."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

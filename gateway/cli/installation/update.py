@@ -38,9 +38,9 @@ def update(
     The card has two slots, each for a whole system. The bundle is verified and
     written into the slot that is not in use. The gateway keeps running, and a
     power failure does no harm. The next restart tries the new system. If the
-    gateway is not healthy then, the device returns to the old one by itself.
-    Readings, settings and identity are kept. `oncegate-device status` and the
-    status page show the progress.
+    gateway is not healthy after the restart, the device automatically returns
+    to the old system. Readings, settings and identity are kept.
+    `oncegate-device status` and the status page show the progress.
 
     Other installations are updated with a newer version of the Debian package,
     container image, checkout or wheel file that they were installed from.

@@ -1,4 +1,4 @@
-"""`oncegate serial`: list ports, show and record what they receive, and replay recordings."""
+"""`oncegate serial`: lists ports, shows and records what they receive, and replays recordings."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any

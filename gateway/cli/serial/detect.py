@@ -1,4 +1,4 @@
-"""Detection of the protocol on a port, by listening or by polling, for `oncegate serial detect`."""
+"""Detects the protocol on a port by listening or polling, for `oncegate serial detect`."""
 
 import asyncio
 from collections.abc import Sequence
@@ -21,9 +21,9 @@ NOT_RECOGNISED = (
 
 
 def print_guess(best: Guess, table: str) -> None:
-    """Print a guess about the protocol: how certain it is, and the latest frame's values.
+    """Print the certainty of a guess about the protocol, and the latest frame's values.
 
-    `table` is the configuration for this protocol. It is printed last.
+    Then print `table`, the configuration for this protocol.
     """
     print(f"# {best.sure:.0%} sure: {best.frames} frames, {best.damaged} damaged")
     for row in () if best.latest is None else sample_rows(best.latest):

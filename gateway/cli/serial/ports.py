@@ -1,4 +1,4 @@
-"""Selection of the port and the protocol for `oncegate serial`.
+"""Selects the port and the protocol for `oncegate serial`.
 
 Both come from the command line or from the configuration.
 """
@@ -25,8 +25,8 @@ class Watched:
     """A port to watch, and the protocol that decodes its data.
 
     If `overhears` is True, no requests are sent, and the requests and responses of other programs
-    are shown. `protocol` is then None unless the port is in the configuration. In other cases,
-    `protocol` is None if the data is not decoded.
+    are shown. `protocol` is None if the data is not decoded, or if the port is overheard and not
+    in the configuration.
     """
 
     port: "PortSettings"

@@ -35,7 +35,7 @@ class Sniffer:
         self.summary: str | None = None
 
     async def run(self, link: Link) -> None:
-        """Watch the port until the time limit is reached, if there is one.
+        """Watch the port until the time limit is reached. Without a limit, watch until cancelled.
 
         Raises PortLost if the port fails.
         """

@@ -35,9 +35,9 @@ def ports_table(answer: dict[str, Any]) -> "RenderableType":
 
 
 def rows_of(chunk: "Chunk", texts_of: Texts) -> Iterator[str]:
-    """Yield text rows that show received bytes, 16 per row, with the messages in them.
+    """Yield text rows that show received bytes, 16 per row, next to the decoded messages.
 
-    `texts_of` decodes the bytes of a row, and returns a text for each message that ends in them.
+    `texts_of` decodes the bytes of a row, and returns a text for each message that ends in the row.
     """
     data = chunk.data
     for at in range(0, len(data), BYTES_A_ROW):
@@ -53,7 +53,7 @@ def rows_of(chunk: "Chunk", texts_of: Texts) -> Iterator[str]:
 def rows_with(chunk: "Chunk", text: str) -> Iterator[str]:
     """Yield text rows that show received bytes, 16 per row, with `text` in the last row.
 
-    If there are no bytes, the only row contains just the time and `text`.
+    If there are no bytes, a single row with the time and `text` is yielded.
     """
     *before, last = list(rows_of(chunk, lambda _: [])) or [f"{chunk.seconds:10.3f}"]
     yield from before

@@ -50,7 +50,7 @@ def _commands_of(tenant: "Configuration") -> list[str]:
 
 
 def of_tenant(command: str, tenant: str) -> str:
-    """Return the name of a tenant's process, like `broker of acme`."""
+    """Return the name of a tenant's process, such as `broker of acme`."""
     return f"{command} of {tenant}"
 
 

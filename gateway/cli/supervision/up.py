@@ -117,8 +117,9 @@ def environment_of(
     Args:
         configuration: the configuration that the children use, with the command line options.
         around: environment of this process, which the children inherit.
-        read: the configuration that the children would read without further variables. A value
-            that is the same there gets no variable, which would hide later changes in the file.
+        read: the configuration that the children would read without further variables. If its
+            page port or listeners are already right, no variable is set for them, because a
+            variable would hide later changes in the file.
         as_services: if False, variables with the defaults for developers are added.
     """
     from gateway.configuration.description import table_of

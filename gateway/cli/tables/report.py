@@ -51,10 +51,11 @@ def report(
     names: NamesOption = None,
     tables: TablesOptions,
 ) -> int:
-    """Write pages about the fleet, its gateways and their sensors, from the gold tables.
+    """Write HTML pages about the fleet, its gateways and their sensors.
 
-    Open index.html in the directory to read them. The pages need no server, and
-    the command needs neither Spark nor Java.
+    The data comes from the tables that `oncegate gold` updates. To read the
+    pages, open index.html in the output directory. The pages need no server,
+    and the command needs neither Spark nor Java.
 
     Examples:
 

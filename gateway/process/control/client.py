@@ -35,7 +35,7 @@ class ControlClient:
     async def request(self, request: Request) -> dict[str, Any]:
         """Send a request and return its result.
 
-        The request is sent over the open connection. If there is none, a new connection is opened.
+        The request is sent over the open connection. If no connection is open, a new one is opened.
         A failed request is never repeated.
         """
         return await self._request(line_of(request), may_repeat=False)

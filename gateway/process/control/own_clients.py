@@ -14,10 +14,10 @@ STOPPED_BY_BAN: Final[Mapping[str, str]] = {
 
 
 def is_in_network(host: str, network: str) -> bool:
-    """Return True if the IP address `host` is in `network`, an IP network or address.
+    """Return True if `host` is an IP address in `network`.
 
-    Return False if `host` or `network` is invalid, for example if `host` is a host name or the path
-    of a Unix socket.
+    `network` is an IP network, or a single IP address. Return False if `host` or `network` is
+    invalid, for example if `host` is a host name or the path of a Unix socket.
     """
     try:
         return ipaddress.ip_address(host) in ipaddress.ip_network(network, strict=False)

@@ -1,4 +1,4 @@
-"""The current configuration file's directory. Relative paths in the file start there."""
+"""Stores the directory of the configuration file, from which relative paths are resolved."""
 
 import contextlib
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ def files_next_to(configuration: Path | None) -> Iterator[None]:
     """Context manager that sets the directory from which relative paths are resolved.
 
     While the context is active, `CONFIGURATION_DIRECTORY` contains the directory of the file
-    `configuration`. Both are None if there is no configuration file.
+    `configuration`. If `configuration` is None, `CONFIGURATION_DIRECTORY` is None too.
     """
     directory = None if configuration is None else configuration.absolute().parent
     token = CONFIGURATION_DIRECTORY.set(directory)

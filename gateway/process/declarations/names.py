@@ -1,8 +1,9 @@
-"""Allowed names for devices and quantities. A name becomes a topic level and part of a SenML name.
+"""Defines which names are allowed for devices and quantities.
 
-RFC 8428 section 4.5.1 allows letters, digits and `- : . / _`, starting with a letter or digit.
-Names must not contain `/`, because it separates topic levels. There is one exception: a protocol
-with several measurements per frame (NMEA 0183) uses `/` between the names of frame and measurement.
+Each name is used as a topic level and as part of a SenML name. SenML names consist of letters,
+digits and `- : . / _`, and start with a letter or digit (RFC 8428 section 4.5.1). The gateway does
+not allow `/`, because it separates topic levels. The only exception is NMEA 0183, whose frames
+contain several measurements: the name of a measurement follows the name of its frame and a `/`.
 """
 
 from typing import Annotated

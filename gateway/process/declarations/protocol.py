@@ -59,7 +59,7 @@ class ProtocolSettings(Section):
         return ()
 
     def with_secrets(self, first_line_of: Callable[[str, str], str]) -> Self:
-        """Load secrets from the files that the settings name. Return a copy with the secrets.
+        """Return a copy of the settings with the secrets from the files that the settings name.
 
         The function `first_line_of(path, key)` returns the first line of a file. Its argument `key`
         is the configuration key, for error messages. Raises ValueError if a file does not contain a

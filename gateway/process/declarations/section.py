@@ -26,9 +26,10 @@ class Section:
 
     @classmethod
     def completed(cls, written: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Prepare the table in the file, `written`, for validation, and return it.
+        """Prepare a table of the configuration file for validation, and return it.
 
-        A subclass can add keys, or move keys to a subtable.
+        `written` is the table as it is in the file. A subclass can add keys, or move keys to a
+        subtable.
         """
         return written
 

@@ -1,7 +1,8 @@
 """Functions that replace a whole SQLite database, or rewrite its write-ahead log (WAL).
 
 A new file is created under another name and then renamed, so that a power cut during the
-replacement does no harm. The next start finds either the damaged file or the complete new file::
+replacement does no harm. The next start finds either the damaged file or the complete new file.
+The files are renamed in this order::
 
     x.db.new -> x.db.salvaged; x.db -> x.db.damaged-...; x.db.salvaged -> x.db
 """

@@ -58,7 +58,7 @@ class DiskSpace:
         self._connection = connection
 
     def make_wal_room(self) -> None:
-        """Allocate blocks for the WAL in advance. Meanwhile, no other code may write to the WAL.
+        """Allocate blocks for the WAL in advance. During the call, nothing else may write to it.
 
         The blocks contain zeros, which SQLite treats as the end of the WAL.
         """

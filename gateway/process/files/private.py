@@ -81,8 +81,8 @@ def exposure_of(path: Path, mode: int) -> str | None:
 def first_line_of(path: Path, bytes_max: int) -> str:
     """Return the first line of a secret file without its line end.
 
-    A line that is longer than `bytes_max` is truncated, but only to a length above `bytes_max`. The
-    caller can therefore detect and reject it.
+    If the line is longer than `bytes_max`, the result is truncated, but still has more than
+    `bytes_max` bytes, so that the caller can reject it.
 
     Raises:
         SecretExposed: if other users can read or write the file.

@@ -39,7 +39,7 @@ class QueueNames:
     """The name of the queue's contents in the plural, such as "readings"."""
 
     def cannot_write(self, path: Path, error: sqlite3.Error) -> QueueError:
-        """Return the exception for a queue's file that cannot be written. The caller raises it."""
+        """Return the exception that the caller raises if the queue's file cannot be written."""
         return QueueError(
             f"cannot write {self.queue} {path}: {error}; "
             f"free space on the disk or replace it, then start the {self.program} again"
@@ -56,7 +56,7 @@ def open_queue(
 
     Args:
         path: path of the file.
-        names: names for the queue in messages.
+        names: how error messages and the log refer to the queue.
         open_database: function that opens the file, or creates it if it does not exist.
         fill: function that writes the first rows of a new file within a transaction. If the old
             file is damaged, `fill` copies its readable contents. It returns the number of copied

@@ -28,7 +28,7 @@ COMMIT_SECONDS_MAX = 60.0
 
 
 class ClosableQueue(Protocol):
-    """The interface of the object with which a process uses its open queue."""
+    """Interface of an object that uses an open queue, and closes it at the end."""
 
     async def close(self) -> None:
         """Close the queue's file. If a commit is running, wait for it first."""
@@ -52,7 +52,7 @@ class Supervision:
     async def watch(self, commits: CommitThread) -> None:
         """Call `alive` every second until the process is stopped, except while a commit hangs.
 
-        `commits` is the thread that makes the commits.
+        `commits` is the thread that executes the commits.
         """
         while not self.stop.is_set():
             if commits.seconds < COMMIT_SECONDS_MAX:
@@ -79,7 +79,7 @@ async def serve_queue(
 
     Args:
         path: path of the queue's file. Its directory is created if necessary.
-        names: names for the queue in messages.
+        names: how error messages and the log refer to the queue.
         supervision: the stop event and the callbacks of the process.
         open_database: function that opens the file. It is called in a separate thread.
         opened_on: function that creates the object that uses the open database.
@@ -87,7 +87,7 @@ async def serve_queue(
 
     Raises:
         QueueError: if the queue is in use, or cannot be opened or written. The message is one line
-            that explains how to fix it.
+            that explains how to fix the problem.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with _only_one(path, names):

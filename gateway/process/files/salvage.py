@@ -145,7 +145,8 @@ def _copy_around_damage(
     """Copy rows in the order of their integer key, skipping damaged pages.
 
     A damaged leaf page hides a few neighbouring rows. A damaged page higher in the B-tree hides
-    many more. Each attempt therefore skips more keys than the last, until a row is readable again.
+    many more. Therefore each failed attempt increases the number of skipped keys, until a row is
+    readable again.
     """
     last = -1
     step = 1
@@ -167,8 +168,8 @@ def _copy(
 ) -> tuple[bool, tuple[Any, ...] | None]:
     """Insert rows into `target` until a row cannot be read.
 
-    Return True if all rows were readable, and otherwise False. Also return the last row that was
-    read, or None if there was none.
+    The first result is True if all rows were readable. The second result is the last row that was
+    read, or None if no row was read.
     """
     last = None
     for row in rows:

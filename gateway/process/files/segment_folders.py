@@ -88,7 +88,7 @@ def make_subfolder(folder: Path, number: int) -> Path:
 
 
 def segment_file_of(name: str) -> SegmentFile | None:
-    """Parse the file name of a segment. Return None if `name` does not have its format."""
+    """Parse the file name of a segment. Return None if `name` is not such a file name."""
     match = _SEGMENT.fullmatch(name)
     if match is None:
         return None

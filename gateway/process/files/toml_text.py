@@ -1,4 +1,4 @@
-"""Conversion of tables to TOML text. Python's standard library can only read TOML."""
+"""Converts tables to TOML text, because Python's standard library can only read TOML."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -8,7 +8,7 @@ from typing import Any
 def text_of(tables: Mapping[str, Any]) -> str:
     """Return the text of a TOML file that contains the given tables, in the given order.
 
-    The mapping has the form `{"api": {"port": 80}, "serial": [{"name": "gps"}]}`.
+    `tables` has the form `{"api": {"port": 80}, "serial": [{"name": "gps"}]}`.
     """
     return "\n".join(_lines_of(tables)) + "\n"
 

@@ -63,7 +63,7 @@ async def connect(client: SessionClient, lost: asyncio.Event, **arguments: Any) 
     Args:
         client: a new client that has not connected before.
         lost: an event that the client's `on_disconnect` sets.
-        arguments: arguments for gmqtt's `connect`.
+        arguments: passed to gmqtt's `connect`, for example the result of `target_of`.
 
     Raises:
         OSError, TimeoutError, MQTTConnectError: if the connection fails. `sentence_of` describes

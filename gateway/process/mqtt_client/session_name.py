@@ -34,7 +34,7 @@ def new_name(client_id: str) -> str:
 def is_name_of(name: str, client_id: str) -> bool:
     """Return True if `name` is a session name that was created from `client_id`.
 
-    Such a name consists of `client_id` and random digits. In format version 1, there were no
+    Such a name consists of `client_id` and random digits. Names in format version 1 have no random
     digits.
     """
     suffix = name.removeprefix(client_id)

@@ -27,7 +27,7 @@ class DeliveryChecks:
     def check_started(self, event: Event) -> None:
         """Check the log event `delivery_started`, which records a PUBLISH sent to a subscriber.
 
-        The message was first in the session's queue, or was sent without being queued.
+        The message must be the first in the session's queue, unless it was never queued.
         """
         context = self.context
         session = context.session_of(event)

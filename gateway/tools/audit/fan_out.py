@@ -73,7 +73,7 @@ class FanOut:
         Args:
             publisher: number of the session that published the message.
             message: number of the message.
-            topic: topic of the message, or None if it does not determine the receivers.
+            topic: topic of the message, or None if the receivers cannot be determined from it.
             qos: QoS of the message.
             matched: number of receivers according to the log.
             may_be_5: True if the publisher might be using MQTT 5.0.
@@ -129,9 +129,10 @@ class FanOut:
                 del self._retained_count[before]
 
     def session_ends(self, session: SessionState) -> None:
-        """Record that a session ended, and that other sessions may take over its messages.
+        """Record that a session ended, so that other sessions may take over its messages.
 
-        This is possible only for a session with a shared subscription, and only in the same batch.
+        Messages may be taken over only if the ended session had a shared subscription. The new
+        queue entries must be in the same batch of events as the end of the session.
         """
         if any(name.startswith("$share/") for name in session.subscriptions):
             self._handed_over.update(one.message for one in session.unfinished())

@@ -103,7 +103,7 @@ def _compare_session(context: Context, logged: SessionState, stored: Open) -> No
 def _add_unlogged(context: Context, logged: SessionState, stored: Open) -> None:
     """Report messages of a session that are in the database, but are not open in the log.
 
-    One finding is added for all of these messages. `stored` contains them.
+    `stored` contains these messages. All of them are reported in one finding.
     """
     (where, number), message = next(iter(stored.items()))
     is_firm = logged.epoch == context.epoch

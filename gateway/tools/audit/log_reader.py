@@ -1,4 +1,4 @@
-"""Reader of a gateway's log, which passes the events to the checks and finds gaps in the log.
+"""Reads a gateway's log, passes the events to the checks, and finds gaps in the log.
 
 Each part of the log that is missing or cannot be used is reported as a finding of the check `log`.
 With such a finding, the verdict of the audit is never `ok`.
@@ -105,7 +105,7 @@ class LogReader:
         return self.check
 
     def _begin_store(self, event_range: EventRange) -> None:
-        """Start checking the log of a database that is the first, or has replaced another one."""
+        """Start checking the events of the first database, or of one that has replaced another."""
         before = self.check
         first = event_range.first_sequence
         follows = before is not None and first == before.next_sequence

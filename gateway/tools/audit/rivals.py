@@ -73,8 +73,8 @@ def _outside_the_chain(
 def _chain_start(by_number: dict[int, list[Found]], trust: SignatureTrust) -> EventRange | None:
     """Return the segment from which to follow the chain of hashes backwards.
 
-    This is the first segment with a trusted signature. If there is none, it is the newest segment.
-    The result is None if several segments have the highest number, or if the newest is damaged.
+    This is the first segment with a trusted signature. If no segment has a trusted signature, it is
+    the newest segment, or None if the newest is damaged or several have the highest number.
     """
     for number in sorted(by_number):
         segment = _signed_of(by_number[number], trust)

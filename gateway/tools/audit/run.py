@@ -50,7 +50,7 @@ class Audit:
         Args:
             source: the data directory or folder, named in the result.
             progress: called with the number of checked events and the current file.
-            pinned: the public keys in the file of the option `--keys`, by gateway.
+            pinned: the public keys from the `--keys` file, keyed by gateway.
         """
         self.findings = Findings(str(source))
         self._trust = SignatureTrust(pinned)

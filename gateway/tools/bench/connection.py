@@ -76,7 +76,7 @@ class Client:
 
     @property
     def connection(self) -> socket.socket:
-        """The socket of the client's connection, which must have been opened before."""
+        """The socket of the client's connection. The connection must have been opened already."""
         assert self._socket is not None, f"{self.client_id} has not been connected"
         return self._socket
 

@@ -60,7 +60,7 @@ class Loop:
         self._poller.close()
 
     def add(self, clients: Iterable[Client]) -> None:
-        """Add clients to the loop. The connections of the clients must be open."""
+        """Add clients to the loop. They must already be connected."""
         for client in clients:
             self._clients[client.connection.fileno()] = client
             self._poller.register(client.connection.fileno(), select.EPOLLIN)
@@ -71,7 +71,7 @@ class Loop:
         self._view = memoryview(self._buffer)
 
     def begin(self) -> None:
-        """Start publishing. The schedules and limits of the publishers must be set before."""
+        """Start publishing. The schedules and limits of the publishers must already be set."""
         self._is_scheduled = any(publisher.schedule is not None for publisher in self._publishers)
         if self._is_scheduled and sys.platform.startswith("linux"):
             ctypes.CDLL(None).prctl(_PR_SET_TIMERSLACK, TIMER_SLACK_NANOSECONDS)
@@ -89,10 +89,11 @@ class Loop:
         self._pump()
 
     def _wait(self) -> float:
-        """Wait until the next scheduled message is due or a socket is readable, and return 0.
+        """Wait if necessary, and return the timeout for the next epoll call in seconds.
 
-        The result is the timeout for the next epoll call in seconds. If no messages are scheduled,
-        return a longer timeout without waiting here, because epoll waits for the sockets.
+        If messages are scheduled, wait until the next one is due or a socket is readable, and
+        return 0. Otherwise do not wait, but return a longer timeout, so that epoll waits for the
+        sockets. With `spin`, return 0 without waiting.
         """
         if self._spin:
             return 0

@@ -107,8 +107,8 @@ class FlowControl:
 class Publisher(Client):
     """A client that publishes to one topic, and stops after `sent_max` messages.
 
-    `receivers` contains a record for each subscriber, which shows the messages that it has
-    received.
+    `receivers` contains one record per subscriber, of the messages that the subscriber has received
+    from this publisher.
     """
 
     def __init__(

@@ -94,7 +94,7 @@ class Result:
 
     @property
     def counted(self) -> int:
-        """The number of messages for calculating the resource usage per message.
+        """The number of messages by which the resource usage is divided.
 
         It is the number of received messages, or of sent messages if the run has no receivers.
         """

@@ -51,7 +51,10 @@ class Sequences:
         return gaps + max(0, sent - self.next)
 
     def _fill(self, sequence: int) -> bool:
-        """Remove a sequence number from the gap that contains it. Return False if there is none."""
+        """Remove a sequence number from the gap that contains it.
+
+        Return True, or False if no gap contains the number.
+        """
         index = bisect_right(self._starts, sequence) - 1
         if index < 0 or sequence >= self._ends[index]:
             return False

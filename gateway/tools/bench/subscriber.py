@@ -43,7 +43,7 @@ class Source:
 class Subscriber(Client):
     """A client that receives messages from one or more publishers.
 
-    `sources` contains an object for each publisher. The key is the publisher's index.
+    `sources` maps the index of each publisher to its `Source`.
     """
 
     def __init__(

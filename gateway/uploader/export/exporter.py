@@ -1,9 +1,10 @@
-"""The exporter writes all events of the journal to sealed segment files, in order.
+"""Exports all events of the journal, in order, to sealed segment files.
 
-When a segment is durable, the exporter calls `on_sealed`. From then on, the segment's events may be
-removed from the journal. All events of a segment have the same boot (run of the broker), store
+When a segment is durable, the exporter calls `on_sealed`. After this call, the segment's events may
+be removed from the journal. All events of a segment have the same boot (run of the broker), store
 (database) and clock quality, and consecutive sequence numbers. After any failure and at startup,
-the unfinished segment is discarded, and the journal is read again from the last sealed segment on.
+the unfinished segment is discarded, and the journal is read again, starting with the events that
+follow the last sealed segment.
 """
 
 from __future__ import annotations
@@ -163,10 +164,10 @@ class Exporter:
     async def _survey(self) -> None:
         """Find new events that reuse sequence numbers, and continue the export with them.
 
-        Without this check they would be skipped, because their numbers were already exported.
-        Numbers are reused if the database was replaced, or if it lost its last commits because the
-        SD card ignores fsync. In both cases, the broker's current run was not exported yet. Its
-        first batch is next.
+        Without this check, these events would be skipped, because their numbers were already
+        exported. Numbers are reused if the database was replaced, or if it lost its last commits
+        because the SD card ignores fsync. In both cases, the events are from a run of the broker
+        that was not exported yet. The export continues with the first batch of this run.
         """
         sequence = -1
         unknown: dict[str, Blob] = {}

@@ -1,4 +1,4 @@
-"""Segment files of the session log: their names, writing, verification, and the chain of segments.
+"""Names, writes and verifies the segment files of the session log, and links them in a chain.
 
 In the chain, each segment refers to the previous one (docs/formats/session-log.md).
 """

@@ -171,7 +171,8 @@ class Chain:
     def _take(self, name: SegmentName) -> None:
         """Add a segment that was found on disk to the chain.
 
-        If it is the chain's newest segment, but has another SHA-256, replace the recorded one.
+        If it is the chain's newest segment, but its SHA-256 differs from the recorded SHA-256, the
+        recorded SHA-256 is replaced.
         """
         head = self.head
         if head is None or head.gateway != self._gateway or name.segment > head.segment:

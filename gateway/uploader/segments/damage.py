@@ -46,9 +46,9 @@ def segments_set_aside(log_dir: Path) -> Iterator[SegmentName]:
 def exported_again(log_dir: Path, names: Sequence[SegmentName]) -> set[SegmentName]:
     """Return the damaged segments in `names` whose events were exported again.
 
-    This has happened if log/sealed or log/sent contains another segment with the same number, which
-    begins with the same event or an earlier one. If the new segment is shorter, the following
-    segments contain the remaining events.
+    The events of a segment were exported again if log/sealed or log/sent contains another segment
+    that has the same number and begins with the same event or an earlier one. If the new segment is
+    shorter, the following segments contain the remaining events.
     """
     wanted = {(name.gateway, name.segment) for name in names}
     folders = {

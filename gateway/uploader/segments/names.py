@@ -2,7 +2,8 @@
 
     <gateway>.<boot>.<segment, 8 digits>.<first>-<last, 12 digits each>.<sha256>.jsonl.zst
 
-`first` and `last` are sequence numbers of events, and the hash is that of the whole file.
+`boot` identifies the broker's run. `first` and `last` are the sequence numbers of the segment's
+first and last event. `sha256` is the hash of the whole file.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The Ed25519 signature (RFC 8032) in a segment's footer.
 
-The signed data is ASCII text of six lines with line ends (docs/formats/session-log.md)::
+The signed data is six lines of ASCII text, each with a line end (docs/formats/session-log.md)::
 
     oncegate-session-log-signature-1
     <gateway>

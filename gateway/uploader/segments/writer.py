@@ -3,8 +3,8 @@
 Data passes through a streaming compressor directly into the file in log/open. Only the compressed
 data is written to the SD card, and only once. The process needs only a few hundred kilobytes of
 memory for a segment of any length. The zstd frame has a checksum. It has no content size, because
-the size is unknown when the frame begins. Nothing is durable before `seal` returns. Until then, the
-journal contains the events.
+the size is unknown when the frame begins. Nothing is durable before `seal` returns, but the journal
+still contains the events.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class SegmentHeader:
 class SegmentWriter:
     """An unfinished segment, to which lines of consecutive events are appended.
 
-    It is then signed and sealed. If `signer` is None, it is not signed.
+    `seal` completes the segment. It also signs it, unless `signer` is None.
     """
 
     def __init__(

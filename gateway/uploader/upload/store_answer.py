@@ -58,7 +58,7 @@ _CHECKSUM_MESSAGE = re.compile(r"(?i)checksum|x-amz-sdk|header you provided impl
 
 
 def is_answer(problem: BaseException) -> bool:
-    """Return True if an error is a response from the store, and False if there was none."""
+    """Return True if an error is a response from the store, False if the store did not respond."""
     return _STATUS.search(str(problem)) is not None
 
 

@@ -70,7 +70,7 @@ class DirectoryTarget:
         replace_durably(path, data, partial=folder / f".{name}.partial")
 
     def _refuse_if_not_meant(self) -> None:
-        """Raise `TargetError` if the directory is probably a mount point without its disk."""
+        """Raise `TargetError` if the directory is probably the mount point of a missing disk."""
         directory = self._directory
         if directory.resolve().is_relative_to(self._data_dir.resolve()):
             return

@@ -119,7 +119,7 @@ class Uploader:
                 logger.info("segments wait in log/sealed for the next start")
 
     async def _count(self) -> None:
-        """Count the segments in all folders in a thread, when the uploader starts."""
+        """Count the segments in all folders, in a separate thread. Called once at startup."""
         for folder in (self._sealed, self._sent, self._damaged):
             # If the folder cannot be listed now, the first pass reports it.
             with suppress(OSError):

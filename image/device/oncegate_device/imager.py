@@ -91,12 +91,12 @@ class ImagerSettings:
 
 
 def is_there(boot: Path) -> bool:
-    """Return True if one of Imager's files exists, or if a power cut interrupted its removal."""
+    """Return True if one of Imager's files exists, or if the removal of one was interrupted."""
     return any(boot.joinpath(f"{name}{end}").exists() for name in FILES for end in ("", ".was"))
 
 
 def finish(boot: Path) -> None:
-    """Complete a call of `wipe` that was interrupted by a power cut, if there was one."""
+    """For each of Imager's files, complete a removal that a power cut interrupted."""
     for name in FILES:
         wiping.finish(boot / name)
 

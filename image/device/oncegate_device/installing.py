@@ -231,9 +231,11 @@ def _refuse_on_trial(start: Start) -> None:
 def _ends_rollback(offered: rauc.Bundle, start: Start, *, is_accepted: bool) -> bool:
     """Return True if the running version may be unable to read the data after this update.
 
-    Raises RefusedError instead, unless the argument `is_accepted` is True, which means that the
-    user has accepted this. Also raises RefusedError if the new version could not read the current
-    data.
+    The argument `is_accepted` is True if the user has accepted this consequence.
+
+    Raises:
+        RefusedError: if the new version cannot read the current data. Also if the result would be
+            True, but the user has not accepted this.
     """
     own = start.release.store_format if start.release else None
     theirs = offered.store_format

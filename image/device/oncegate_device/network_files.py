@@ -101,7 +101,7 @@ def write_ethernet(ethernet: Wired | None, device: Path) -> None:
 
 
 def stored_psk_of(ssid: str, device: Path) -> str | None:
-    """Return the stored key of a wireless network, or None if there is none."""
+    """Return the stored key of a wireless network, or None if no key is stored."""
     values = _values_of(device / WIFI)
     return values.get("psk") if values.get("ssid") == ssid.encode().hex() else None
 

@@ -25,10 +25,11 @@ from oncegate_device.wanted import FILE_BYTES_MAX, NETWORK, Wanted, WantedError,
 def provision(
     places: Places, *, writable: Writable = remounted, own: Own = shutil.chown
 ) -> list[str]:
-    """Apply gateway.toml. Return lines about the result for console, journal and report.
+    """Apply gateway.toml, and write a report about the result. Return the lines of the report.
 
-    The argument `writable` is a context manager that makes the boot partition writable. The
-    argument `own` is a function that sets the owner of a file.
+    The caller prints the lines to the console and the journal. The argument `writable` is a context
+    manager that makes the boot partition writable. The argument `own` is a function that sets the
+    owner of a file.
 
     Raises:
         WantedError: if the file is not valid. The previous settings stay in force, and the report

@@ -83,8 +83,8 @@ def install(source: str, progress: Callable[[int], None]) -> tuple[int, str]:
 def mark_active(bootname: str) -> subprocess.CompletedProcess[str]:
     """Select the slot `bootname` (`A` or `B`) for the next start.
 
-    The slot is then on trial, as after an update: U-Boot starts it only a limited number of times,
-    and goes back to the other slot if this slot has not been marked good by then.
+    The slot is then on trial, as after an update. U-Boot tries to start it a limited number of
+    times. If the slot has not been marked good after these attempts, U-Boot starts the other slot.
 
     Raises:
         OSError: if rauc cannot be started.

@@ -107,7 +107,7 @@ def installed(record: Record, now: Moment, release: Release | None) -> Record:
 def booted(record: Record, now: Moment, start: Start, *, is_trial: bool | None) -> Record:
     """Return the record after a boot of the slot in `start`.
 
-    The argument `is_trial` shows if the slot is on trial. It is None if this is unknown.
+    The argument `is_trial` is True if the slot is on trial, or None if this is unknown.
     """
     record = record.with_slot(start.slot, start.release)
     last = record.last
@@ -192,10 +192,10 @@ def _with_running_as_last(
 
 
 def _failure_of(last: Update, start: Start) -> tuple[State, str] | None:
-    """Return the new state of the last update and the reason, if this start shows that it failed.
+    """Determine from this start whether the last update has failed.
 
     An update has failed if its installation was interrupted, or if the device did not start from
-    its slot. Return None if the state does not change.
+    its slot. Return the update's new state and the reason, or None if the state does not change.
     """
     if last.state is State.INSTALLING:
         return State.INTERRUPTED, "the device restarted before the update was complete"

@@ -72,7 +72,10 @@ def section_of(line: str) -> str | None:
 
 
 def finish(path: Path) -> None:
-    """Complete a `replace` or `remove`, if a power cut has interrupted one."""
+    """If a power cut interrupted `replace` or `remove`, complete or undo the operation.
+
+    A `replace` is undone if the old file was still in place. Otherwise, it is completed.
+    """
     new, was = path.with_suffix(".new"), path.with_suffix(".was")
     if not was.exists():
         new.unlink(missing_ok=True)

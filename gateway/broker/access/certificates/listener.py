@@ -1,4 +1,4 @@
-"""The certificate files of a TLS listener: loading, checking, and the resulting TLS context.
+"""Loads and checks the certificate files of a TLS listener, and creates its TLS context.
 
 To load a certificate, this module performs a TLS handshake with itself in memory. A successful
 handshake proves that the certificate and its key work, and reveals the certificate's fields.

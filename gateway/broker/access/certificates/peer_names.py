@@ -1,4 +1,4 @@
-"""Extraction of a client's user name from the certificate field that a setting selects."""
+"""Reads a client's user name from the field of its certificate that a setting selects."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""Parsing of certificate revocation lists (CRLs), to find out which certificates are revoked.
+"""Parses certificate revocation lists (CRLs) to find out which certificates are revoked.
 
 This module reads only the fields that identify certificates. The lengths of fields must be
 definite, as DER requires. OpenSSL verifies the list's signature at every handshake. The parsed list

@@ -50,7 +50,7 @@ class Checks:
 
     @property
     def delayed(self) -> int:
-        """Number of logins since the broker's start that were delayed by earlier wrong guesses."""
+        """Number of logins since the broker's start that were delayed after wrong passwords."""
         return self._turns.delayed + self.proofs.delayed
 
     @property

@@ -87,7 +87,7 @@ class Failures:
         return entry
 
     def forget(self, key: bytes) -> None:
-        """Remove the entry of a key from the table, if there is one."""
+        """Remove the entry of a key from the table, if the entry exists."""
         self._entries.pop(key, None)
 
     def get(self, key: bytes) -> FailureCount | None:
@@ -95,10 +95,10 @@ class Failures:
         return self._entries.get(key)
 
     def delay_seconds(self, key: bytes, now: float) -> float:
-        """Return the delay, in seconds, that earlier failed logins impose on a check at time `now`.
+        """Return the delay, in seconds, of a login at time `now`.
 
-        The failures are those counted under `key`, which stands for an origin, a user or a pair of
-        both.
+        The delay depends on the earlier failures that are counted under `key`. The key identifies
+        an origin, a user, or a pair of both.
         """
         entry = self._entries.get(key)
         if entry is None:

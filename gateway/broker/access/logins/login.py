@@ -1,4 +1,4 @@
-"""Credentials and address of a client that logs in, and the network origin of an address."""
+"""Credentials and address of a client that logs in, and the network origin of its address."""
 
 import ipaddress
 from collections.abc import Callable
@@ -53,9 +53,9 @@ def host_of(address: str) -> str:
 def origin_of(address: str) -> str:
     """Return the network origin of a client's address.
 
-    Addresses that one person can easily use in turn have the same origin. The origin is the IPv4
-    address, the /64 network of an IPv6 address, `loopback`, or `local` for anything that is not an
-    IP address.
+    Addresses between which one person can easily switch have the same origin. The origin is the
+    IPv4 address, the /64 network of an IPv6 address, `loopback`, or `local` for anything that is
+    not an IP address.
     """
     try:
         host = ipaddress.ip_address(host_of(address))

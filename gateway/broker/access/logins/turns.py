@@ -1,4 +1,4 @@
-"""Scheduling of logins that wait for a CPU or for a database connection.
+"""Schedules logins that wait for a CPU or for a database connection.
 
 The number of logins that are processed concurrently is limited. Logins of users who recently logged
 in from the same address are processed first. Otherwise, the addresses take turns, and so do the
@@ -66,7 +66,10 @@ class Queue:
         self.count += 1
 
     def take(self, ticket: Ticket) -> None:
-        """Remove a login, and move the login's user to the end of the processing order."""
+        """Remove a login from the queue.
+
+        If its user has more queued logins, the user moves to the end of the processing order.
+        """
         waiting = self.by_user[ticket.keys.user]
         waiting.remove(ticket)
         self.count -= 1
@@ -89,7 +92,7 @@ class Turns:
 
     def __init__(self, guesses: Guesses, concurrent_max: int) -> None:
         self.delayed = 0
-        """Number of logins since the broker's start that were delayed by earlier wrong guesses."""
+        """Number of logins since the broker's start that were delayed after wrong passwords."""
         self.waiting = 0
         self._guesses = guesses
         self._concurrent_max = concurrent_max
@@ -158,8 +161,8 @@ class Turns:
     def _next(self, now: float) -> tuple[Ticket | None, float]:
         """Return the next login to process, and the time at which to search the queue again.
 
-        The login is None if no queued login may be processed now. Only then is the time needed. It
-        is infinite if no login in the queue is delayed.
+        The login is None if no queued login may be processed now. The time matters only in this
+        case. It is infinite if no queued login is waiting for a delay to end.
         """
         found: Ticket | None = None
         due = NEVER

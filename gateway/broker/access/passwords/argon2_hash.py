@@ -1,4 +1,4 @@
-"""Argon2 hashes in their standard string form: creation and verification."""
+"""Creates and verifies Argon2 hashes in their standard string form."""
 
 from dataclasses import dataclass
 

@@ -196,8 +196,8 @@ def _nobodys_hash(entries: Mapping[str, Entry]) -> MosquittoHash | None:
 def decoy_hash() -> Argon2Hash:
     """Return an Argon2 hash that no password matches.
 
-    It is checked in addition for users without an Argon2 hash of their own. Because of this extra
-    check, a login takes about the same time for all users.
+    If a user has no Argon2 hash, the user's password is also checked against this hash. Because of
+    this extra check, a login takes about the same time for all users.
     """
     return Argon2Hash.of(secrets.token_urlsafe(16))
 

@@ -2,7 +2,7 @@
 
 The workers run at the lowest priority, so that password guessing does not delay other work. If
 other processes leave them too little CPU time, workers with normal priority are used for a while
-(docs/decisions/0154). A worker that has had nothing to do for a while is stopped.
+(docs/decisions/0154). A worker that has been idle for a while is stopped.
 """
 
 import asyncio
@@ -107,10 +107,10 @@ class PasswordWorkers:
             self._rest(self._worker(has_low_priority=False))
 
     async def matches(self, hashes: Sequence[PasswordHash], password: bytes) -> list[bool]:
-        """Check a password against several hashes, and return True for each hash that it matches.
+        """Check a password against several hashes.
 
-        The list that is returned contains one Boolean for each hash. Each concurrent check runs in
-        its own process. The caller limits the number of concurrent checks.
+        Return one Boolean per hash: True if the password matches this hash. Each concurrent check
+        runs in its own process. The caller limits the number of concurrent checks.
 
         Raises:
             WorkerFailed: the password could not be checked.

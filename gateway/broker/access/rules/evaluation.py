@@ -1,4 +1,4 @@
-"""Evaluation of access rules: the first matching rule decides. Without a match, access is denied.
+"""Evaluates access rules: the first matching rule decides. Without a match, access is denied.
 
 When the rules file is loaded, rules are grouped by the clients to which they apply. The rules for a
 client are selected at the client's first action. Each action is then decided by a search along the
@@ -145,12 +145,12 @@ class FileRules(AccessRules):
         return number != NOTHING and self._allows[number]
 
     def _first_of_filter(self, client: Client, whole_filter: str, qos: int) -> tuple[int, int]:
-        """Return the positions of the first rule for a filter and of the first rule for its group.
+        """Return the position of the first rule for a filter, and of the first for its group.
 
-        For the filter `$share/group/sensors/#`, the first position is that of the first rule that
-        covers `sensors/#`. The second is that of the first rule that covers this filter for
-        `group`. A position is the rule's index in the file, or NOTHING if no rule matches. Without
-        a group, the second position is NOTHING.
+        A position is the rule's index in the file, or NOTHING if no rule matches. In the filter
+        `$share/group/sensors/#`, the group is `group`. The first rule must cover `sensors/#`. The
+        second rule must cover `sensors/#` for this group. If the filter has no group, the second
+        position is NOTHING.
         """
         group, topic_filter = split_shared(whole_filter)
         kind = _SUBSCRIBE[qos]

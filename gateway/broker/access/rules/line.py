@@ -1,4 +1,4 @@
-"""Parsing of one line of the access rules file into words and actions.
+"""Parses one line of the access rules file into words and actions.
 
 An error in a line raises `Mistake`, whose message contains the fix.
 """

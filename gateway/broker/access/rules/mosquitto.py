@@ -1,4 +1,4 @@
-"""Conversion of a Mosquitto ACL file to Oncegate's access rules.
+"""Converts a Mosquitto ACL file to Oncegate's access rules.
 
 In Mosquitto, a `deny` line takes precedence over all other lines that apply to the same client,
 even over earlier lines. A topic that no line allows is denied. `topic` lines before the first

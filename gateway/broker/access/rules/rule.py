@@ -86,7 +86,7 @@ class ClientConditions:
 
         `listener` is empty for a stored session whose client has not connected since the broker's
         start. If such a session has no user, it meets every condition on the listener, so that it
-        keeps its rights. If it has a user, it meets no such condition except `*`.
+        keeps its rights. If it has a user, it meets only the listener condition `*`.
         """
         if self.user is not None and username != self.user:
             return False

@@ -1,4 +1,4 @@
-"""Verification of JSON Web Tokens (RFC 7519) that an identity provider has signed (RFC 7515).
+"""Verifies JSON Web Tokens (RFC 7519) that an identity provider has signed (RFC 7515).
 
 PyJWT checks the signature, `exp`, `nbf`, `iat`, `aud` and `iss`. This module decides which keys may
 sign with which algorithm, and which claim contains the user name. HMAC is not allowed. Its secret

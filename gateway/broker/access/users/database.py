@@ -113,8 +113,9 @@ class DatabaseUsers:
     async def check(self, login: Login, checks: Checks) -> AuthenticationAnswer | None:
         """Check the password of a user, and return the result.
 
-        The result is None for an unknown user. It is also None if the database does not respond and
-        the configuration then leaves logins to the next source.
+        The result is None for an unknown user. If the database does not respond, the result
+        depends on the configuration: it is None, so that the next source decides, or it rejects
+        the client.
 
         Raises:
             Busy: too many logins are queued.

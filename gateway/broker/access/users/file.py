@@ -29,7 +29,7 @@ class FileUsers:
         self._decoy_key = decoy_key
 
     def replace(self, file: PasswordFile) -> frozenset[str] | None:
-        """Use `file`, the new contents of the password file, for all later checks.
+        """Use `file`, the reloaded password file, for all later checks.
 
         Returns:
             The users whose passwords are no longer valid, or None if nothing changed.

@@ -60,8 +60,8 @@ NEVER_QUEUED: Final = 0xFFFF_FFFF_FFFF_FFFF
 class RecordLayout:
     """Layout of a record: fields of fixed size, followed by texts of variable length.
 
-    `fixed` describes the fields of fixed size. `lengths` contains the indexes of those fields that
-    are the lengths of the texts.
+    `fixed` describes the fields of fixed size. `lengths` contains the indexes of the fields
+    that store the lengths of the texts.
     """
 
     def __init__(self, fixed: Struct, lengths: tuple[int, ...] = ()) -> None:

@@ -82,10 +82,10 @@ class LostMessages:
         """Number of queue positions without a record, by session number."""
 
     def note(self, record: Record, client_id: str) -> None:
-        """Update the message counts of a session that is not in the state, from one of its records.
+        """Update the message counts of a session that was not restored, from one of its records.
 
-        `client_id` is the session's client identifier. There is no entry for a session that is
-        opened or ended, because nothing of it is lost.
+        `client_id` is the session's client identifier. If the record opens or ends the session,
+        the counts are discarded, because none of the session's messages are lost.
         """
         number = record.session
         if isinstance(record, (Connected, Ended)):

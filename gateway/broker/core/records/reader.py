@@ -190,7 +190,7 @@ class _Reader:
         )
 
     def _key(self, flags: int) -> int:
-        """Read the subscription key at the end of a delivery's record. Return 0 if there is none.
+        """Read the subscription key at the end of a delivery's record. Return 0 if it has no key.
 
         `flags` are the delivery's flags, which state whether there is a key.
         """

@@ -111,7 +111,7 @@ class Recorder(Batch):
     def message_published(
         self, session: Session, message: Message, origin: Origin, matched: int
     ) -> None:
-        """Record a message that is sent to its subscribers, including its contents.
+        """Record a published message, including its contents.
 
         Do not call this if `message_held` has recorded the message. Call this before other records
         refer to the message.

@@ -123,7 +123,7 @@ def write_started(records: BytesWriter, session: int, delivery: Delivery, packet
 
 
 def _write_place(records: BytesWriter, delivery: Delivery) -> None:
-    """Write a delivery's flags and queue position, and its subscription key if there is one."""
+    """Write a delivery's flags, its queue position and, if it has one, its subscription key."""
     flags = delivery.flags
     records.append(flags & 0xFF)
     write_u64(records, delivery.position)

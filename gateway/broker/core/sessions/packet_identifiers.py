@@ -1,4 +1,4 @@
-"""Messages in flight in one direction of a session, by packet identifier (3.1.1 section 2.3.1).
+"""Messages in flight in one direction of a session, keyed by packet identifier (3.1.1, 2.3.1).
 
 A message in flight is called an exchange. It is stored in a slot, whose index is the packet
 identifier modulo the number of slots. Clients choose ascending identifiers and have few messages in
@@ -32,7 +32,7 @@ E = TypeVar("E", bound=Exchange)
 
 
 class PacketIdentifiers(Generic[E]):
-    """Exchanges by packet identifier, in the order in which they were added."""
+    """Exchanges keyed by packet identifier, in the order in which they were added."""
 
     def __init__(self) -> None:
         self._slots: list[E | None] = _NO_SLOTS  # type: ignore[assignment]
@@ -52,7 +52,7 @@ class PacketIdentifiers(Generic[E]):
         return iter([exchange.packet_id for exchange in self.values()])
 
     def get(self, packet_id: int) -> E | None:
-        """Return the exchange with a packet identifier, or None if there is no such exchange."""
+        """Return the exchange with this packet identifier, or None if it does not exist."""
         exchange = self._slots[packet_id & self._mask]
         if exchange is not None and exchange.packet_id == packet_id:
             return exchange

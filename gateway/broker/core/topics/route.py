@@ -212,7 +212,7 @@ def add_target(route: Route, session: Session, subscriptions: list[Subscription]
 
 
 def add_refused(route: Route, session: Session, subscriptions: list[Subscription]) -> None:
-    """Record in a route that a subscribed session is not allowed to receive the topic."""
+    """Record in a route that a subscribed session may not receive the topic's messages."""
     route.refused += 1
     target = _target_of(session, subscriptions)
     for subscription in subscriptions:

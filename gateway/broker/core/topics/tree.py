@@ -2,7 +2,7 @@
 
 There is a tree of filters and a tree of topics. The result for a topic is cached as its `Route`, so
 publishing to the topic again costs one dictionary lookup. Shared subscriptions
-(MQTT 5.0 section 4.8.2) are stored by filter too, without the prefix `$share/<name>/`.
+(MQTT 5.0 section 4.8.2) are in the tree of filters too, without the prefix `$share/<name>/`.
 """
 
 from collections.abc import Callable
@@ -29,7 +29,7 @@ A fleet of sensors has fewer. A flood of new topics empties the cache."""
 
 
 class TopicTree:
-    """Subscriptions and retained messages by topic level."""
+    """Subscriptions and retained messages, in trees of topic levels."""
 
     def __init__(self, logged_filters: list[str]) -> None:
         self.filters = Levels(True)
@@ -145,7 +145,7 @@ class TopicTree:
         return None if groups is None else groups.get(subscription.group)
 
     def route_of(self, topic: str) -> Route:
-        """Return the receivers of messages on a topic, each session only once [MQTT-3.3.5-1]."""
+        """Return the receivers of a topic's messages, with each session once [MQTT-3.3.5-1]."""
         route = self.routes.get(topic)
         if route is None:
             route = self._find_route(topic)

@@ -1,4 +1,4 @@
-"""Commits of records in batches. Packets that depend on records are sent after the commit.
+"""Commits records in batches. Packets that depend on a record are sent after its commit.
 
 One write and one fsync make a whole batch durable. The encoded events of a batch are called a blob.
 """

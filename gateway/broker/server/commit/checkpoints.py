@@ -93,7 +93,8 @@ class Checkpoints:
     def finish(self, sessions: set[Session]) -> None:
         """Start to sync a checkpoint's rows, and free the memory of the messages in these rows.
 
-        `sessions` are the sessions in the checkpoint. All of its rows have been committed.
+        `sessions` are the sessions in the checkpoint. Call this method only after all rows of the
+        checkpoint have been committed.
         """
         self._finishing = self._loop.run_in_executor(self._thread, self.store.finish_checkpoint)
         self._finishing.add_done_callback(self._finished)

@@ -1,4 +1,4 @@
-"""Size limits of the journal, and removal of its oldest data.
+"""Limits the size of the journal by removing its oldest data.
 
 The journal consists of blobs. Each blob contains the encoded events of one batch. Blobs that the
 uploader has exported are removed first. If space is short, the oldest blobs are removed too.

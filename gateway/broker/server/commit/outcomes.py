@@ -1,4 +1,4 @@
-"""Callbacks through which the commit of a batch reports its result."""
+"""Defines the callbacks that report the result of committing a batch of records."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -52,9 +52,10 @@ class Alarms:
         return {"alarms": self.take, "acknowledge_alarm": _acknowledged}
 
     def since(self, number: object) -> dict[str, Any]:
-        """Return the alarms for an answer to the bridge, or an empty object if it has them already.
+        """Return the alarms for an answer to the bridge.
 
-        `number` is the version number of the alarms that the bridge received last.
+        `number` is the version number of the alarms that the bridge received last. If the bridge
+        already has the current alarms, or no alarms have been stored, return an empty object.
         """
         if not self._number or number == self._number:
             return {}

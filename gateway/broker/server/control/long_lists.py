@@ -15,8 +15,8 @@ async def first_in_slices(
     """Select the items of one page from a long list, without blocking the event loop.
 
     The list is processed in slices of `slice_items` items. For each slice, `first_of` receives the
-    items selected so far and the items of the slice. It sorts them and returns the first ones, as
-    many as the page needs. Between two slices, the event loop can handle other events.
+    items selected so far and the items of the slice. It sorts these items and returns the first of
+    them, as many as fit on the page. Between two slices, the event loop can handle other events.
     """
     rest = iter(items)
     found: list[_Item] = []

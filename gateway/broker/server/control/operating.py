@@ -1,8 +1,8 @@
 """Authorisation and audit log for commands on the status page's socket.
 
 The status page authenticates the caller, and reports the caller's name and role. This module checks
-the role again. It refuses a command unless the configuration section `[api]`, which assigns roles
-to users, groups and tokens, allows this caller to have the reported role.
+the role again. The configuration section `[api]` assigns roles to users, groups and tokens. If it
+does not allow the caller to have the reported role, the command is refused.
 """
 
 import logging
@@ -50,7 +50,7 @@ NAME_CHARACTERS_MAX: Final = 1_024
 
 
 class OperatorPermissions:
-    """Permission checks for operators' commands, which are also counted and logged."""
+    """Permission checks for operators' commands, with counters and a log."""
 
     def __init__(self) -> None:
         self.page: Api | None = None
@@ -100,8 +100,8 @@ class OperatorPermissions:
     def note(self, request: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
         """Count a command, and log one line about the command.
 
-        Commands that only read are neither counted nor logged, because an open status page sends
-        them again and again.
+        Commands that only read are counted and logged only if they are forbidden, because an open
+        status page sends them again and again.
         """
         name = str(request.get("command"))[:SHOWN_CHARACTERS_MAX]
         is_done = answer["ok"] is True

@@ -57,9 +57,9 @@ class Operations:
         self._refused = TokenBucket(REFUSED_PER_SECOND, REFUSED_BURST, now())
 
     def note(self, request: Mapping[str, Any], answer: Mapping[str, Any], who: str) -> None:
-        """Record an event for an answered request, if its command is an action of an operator.
+        """Record an event for an answered request if it was an operator's action.
 
-        `who` describes the caller.
+        `who` describes the caller. The number of events for failed requests is limited.
         """
         command = request.get("command")
         if command not in RECORDED or (

@@ -21,7 +21,7 @@ of a second of CPU time."""
 
 
 class ConfirmedChanges:
-    """Guard for one kind of change, such as changes of users.
+    """Guard for one kind of change, such as changes to users.
 
     It allows only one change at a time, and only with the administrator's own password.
     """

@@ -89,7 +89,7 @@ class LoginCommands:
         return {"version": version}
 
     def stop(self) -> None:
-        """Cancel all checks of logins at the status page."""
+        """Cancel all running login checks for the status page."""
         for check in list(self._checks):
             check.cancel()
 

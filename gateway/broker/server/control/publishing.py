@@ -164,10 +164,14 @@ def _rule_for(username: str | None, topic: str) -> str:
 
 
 def _accepted(answer: Answer | None, rule: str) -> Answer:
-    """Return the broker's response to a message if it reports success, else raise Refused.
+    """Return the broker's response to a PUBLISH if it reports success.
 
-    Refused is also raised if there is no response, because the broker closed the connection. If the
-    access rules denied the message, the error message contains `rule`, which would allow it.
+    `rule` is an access rule that would allow the PUBLISH. It is shown in the error message if the
+    existing access rules denied the PUBLISH.
+
+    Raises:
+        Refused: the response reports a failure, or the broker closed the connection without a
+            response.
     """
     if answer is None:
         raise Refused("refused", "the broker closed the connection")

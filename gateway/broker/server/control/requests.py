@@ -1,4 +1,4 @@
-"""Dispatch of the commands that the API, the tools and other processes send to control sockets.
+"""Dispatches the commands that the API, the tools and other processes send to control sockets.
 
 The commands are documented in docs/formats/control-socket.md.
 """
@@ -67,7 +67,7 @@ class Control:
         bans: Bans,
         configuration: Callable[[], Answer],
     ) -> None:
-        """Set the dependencies. `version_key` is the secret key for versions of credentials."""
+        """Set the dependencies. `version_key` is the secret key of `LoginCommands`."""
         self._event_loop = event_loop
         self._status = status
         self._reload = reload

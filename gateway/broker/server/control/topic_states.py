@@ -1,4 +1,4 @@
-"""The command `topic_states`, which shows retained messages and receivers of given topics."""
+"""The command `topic_states`, which shows the retained messages and receivers of topics."""
 
 from collections.abc import Callable
 from itertools import chain, islice
@@ -89,9 +89,9 @@ def _text_of(payload: bytes) -> str | None:
 def _receivers_of(route: Route) -> Request:
     """Return the fields about a topic's subscribers in the answer to `topic_states`.
 
-    `receivers` is the number of subscribers that receive the topic, and `denied` is the number of
-    those to which the access rules deny it. `clients` lists the identifiers of connected receivers,
-    at most CLIENTS_NAMED_MAX.
+    `receivers` is the number of subscribers that may receive messages with this topic. `denied` is
+    the number of subscribers that may not, because of the access rules. `clients` lists the
+    identifiers of connected receivers, at most CLIENTS_NAMED_MAX.
     """
     groups = [group.members for group in route.groups]
     sessions = chain([target.session for target in route.targets], *groups)

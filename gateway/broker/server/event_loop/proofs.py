@@ -1,4 +1,4 @@
-"""Repeated checks of the credentials with which open connections were authenticated.
+"""Rechecks the credentials of open connections at regular intervals.
 
 A connection is closed if the user's database row has been removed or changed, or if the identity
 provider has withdrawn the key that signed the user's token. At fixed intervals, each user source is

@@ -1,4 +1,4 @@
-"""Limit on how long a thread of the broker waits for the interpreter lock.
+"""Limits how long a thread of the broker waits for the interpreter lock.
 
 A thread that has finished its work, such as an fsync, needs the lock to report the result. It
 requests the lock if the lock has not changed hands for the length of the switch interval. The event

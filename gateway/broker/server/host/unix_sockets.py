@@ -1,4 +1,4 @@
-"""Handling of Unix socket files: their modes, and the removal of stale files."""
+"""Sets the modes of Unix socket files, and removes stale files."""
 
 import errno
 import os

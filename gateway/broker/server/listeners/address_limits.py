@@ -131,9 +131,9 @@ class AddressLimits:
         `address` is None if the connection has no network address.
 
         Returns:
-            Two strings. The first is the reason for rejecting the connection, or empty if it is
-            accepted. The second is the key to pass to `leave`, or empty if the connection is not
-            counted.
+            Two strings: the reason for rejecting the connection, and the key to pass to `leave`.
+            The reason is empty if the connection is accepted. The key is empty if the connection is
+            not counted.
         """
         settings = self._settings
         if address is not None and self.banned and address in self.banned:
@@ -263,8 +263,8 @@ def address_of(host: str) -> Address | None:
 def key_of(address: Address) -> str:
     """Return the key under which an address is counted.
 
-    The key is the /64 network of an IPv6 address, unless the address is link-local. Otherwise the
-    key is the address itself.
+    For most IPv6 addresses, the key is the /64 network that contains the address. For IPv4 and
+    link-local addresses, the key is the address itself.
     """
     if isinstance(address, ipaddress.IPv4Address) or address.is_link_local:
         return str(address)

@@ -1,4 +1,4 @@
-"""Binding of listening sockets before they accept connections.
+"""Binds listening sockets before they accept connections.
 
 A reload binds new sockets before it changes anything. Meanwhile the kernel queues connections to
 the new sockets.

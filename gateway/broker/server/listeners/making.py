@@ -1,4 +1,4 @@
-"""Construction of the protocol objects that handle a listener's connections."""
+"""Creates the protocol objects that handle a listener's connections."""
 
 import asyncio
 from collections.abc import Callable, Iterable

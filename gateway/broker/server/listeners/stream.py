@@ -135,8 +135,9 @@ class MqttProtocol(asyncio.Protocol, Channel):
     def end(self) -> None:
         """Close the connection after all data has been sent.
 
-        Until then, received data is read and discarded. Otherwise, closing the socket would cause a
-        TCP reset, and the client would lose data that it has not read yet.
+        Data that the client is still sending is received and discarded. If the socket were closed
+        with unread data, a TCP reset would follow, and the client would lose data that it has not
+        read yet.
         """
         transport = self.transport
         if self._is_ending or transport.is_closing():
@@ -166,7 +167,7 @@ class MqttProtocol(asyncio.Protocol, Channel):
         return self.connection.version != 0
 
     def cut_later(self, seconds: float = CLOSE_SECONDS) -> None:
-        """Abort the connection after `seconds`, unless it has been closed by then."""
+        """Abort the connection after `seconds` if it is still open."""
         if self._cut is None:
             loop = asyncio.get_running_loop()
             self._cut = loop.call_later(seconds, self.transport.abort)

@@ -99,9 +99,10 @@ class TlsLayer(TlsTransport[MqttProtocol]):
                 self._decrypt()
 
     def _takes_peer(self, tls: ssl.SSLObject) -> bool:
-        """Check the client's certificate and store it. Authenticate its user, if any.
+        """Check and store the client's certificate. Authenticate the user named in it, if any.
 
-        Return False if the connection must be closed.
+        If the client has no certificate or no CA is configured, do nothing. Return False if the
+        connection must be closed.
         """
         certificates = self._certificates
         encoded = tls.getpeercert(binary_form=True)

@@ -1,4 +1,4 @@
-"""Publication of `$SYS` topics: once per `sys_interval`, and immediately to new subscribers.
+"""Publishes the `$SYS` topics: once per `sys_interval`, and immediately to new subscribers.
 
 Nothing is published while there are no subscribers. Load averages are updated even without
 subscribers, because an average that started with the first subscriber would be wrong for a quarter

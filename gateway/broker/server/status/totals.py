@@ -93,8 +93,8 @@ class SessionTotals:
         """Call `receive` with recent totals over all sessions.
 
         The argument `age_seconds_max` is the maximum age of the totals. If the latest totals are
-        new enough, the call happens immediately. Otherwise it happens when a recent enough pass
-        over all sessions is complete.
+        recent enough, `receive` is called immediately. Otherwise, it is called when a pass over all
+        sessions has produced such totals.
         """
         before = self._loop.time() - age_seconds_max
         if self._walk is not None:

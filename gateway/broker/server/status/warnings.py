@@ -162,7 +162,7 @@ def _hook_warnings(hook: Hooks | None) -> Iterator[StatusWarning]:
 
 
 def _certificate_warnings(listeners: Sequence[dict[str, Any]]) -> Iterator[StatusWarning]:
-    """Yield a warning for each certificate problem, but only one if several listeners have it."""
+    """Yield one warning for each certificate problem, even if it affects several listeners."""
     found = {
         each["certificate"]["problem"]: each["certificate"]["subject"]
         for each in listeners

@@ -124,7 +124,7 @@ def _belongs_to_another(core: Core, session: Session, connection: Connection) ->
     """Return True if a session, including its queued messages, belongs to another user.
 
     A session without a user belongs to the clients without a user. A user who connects with the
-    same client identifier does not get it.
+    same client identifier cannot resume that session.
     """
     if not core.authenticates or (session.owner_is_unknown and session.connection is None):
         return False

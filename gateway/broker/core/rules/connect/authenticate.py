@@ -61,7 +61,7 @@ def check_password(
 def begin_enhanced(
     core: Core, connection: Connection, packet: Connect, properties: Properties | None
 ) -> None:
-    """Begin enhanced authentication with the method that a CONNECT names."""
+    """Begin enhanced authentication with the method named in a CONNECT."""
     if connection.authentication_method not in core.methods:
         # [MQTT5-4.12.0-1]
         refuse.refuse(core, connection, BAD_AUTHENTICATION_METHOD, "bad_authentication_method")

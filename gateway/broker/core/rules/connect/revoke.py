@@ -25,7 +25,7 @@ def authenticate(core: Core, authenticates: bool, methods: list[str]) -> None:
 
 
 def restrict(core: Core, rules: AccessRules | None) -> None:
-    """Apply access rules from now on. If `rules` is None, everything is allowed."""
+    """Replace the access rules. If `rules` is None, everything is allowed."""
     core.permissions.restrict(rules)
     apply(core)
 

@@ -60,7 +60,7 @@ def refusal_of(
 
 
 def _end_unused(core: Core, owner: Owner, now: float, is_clean: bool) -> bool:
-    """End a session of this owner to make room. Return False if no session can be ended.
+    """End one of an owner's sessions to make room. Return False if no session can be ended.
 
     The unused session whose client disconnected first is ended. If there is no unused session, and
     the new session is clean, the oldest empty session from before the broker's restart is ended

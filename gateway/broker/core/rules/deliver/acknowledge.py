@@ -1,8 +1,8 @@
 """Acknowledgements from subscribers: PUBACK, PUBREC, PUBCOMP (sections 4.3.2, 4.3.3).
 
 PUBREC is recorded before PUBREL is sent. The completion of a delivery is recorded with the next
-batch, but the next queued message can already be sent before this batch is durable. Each function
-for a packet returns the client's protocol violation, or None.
+batch, but the next queued message can already be sent before this batch is durable. A function that
+processes a packet returns the client's protocol violation, or None.
 """
 
 from typing import Final

@@ -33,9 +33,9 @@ NEVER: Final = float("-inf")
 def queued(core: Core, session: Session) -> None:
     """Update the state of a queue after a message was added to it.
 
-    When the queue becomes half full, it starts to slow its publishers, if this is its policy and
-    its client is connected. If a queue that does not slow its publishers becomes nearly full, this
-    is logged.
+    When the queue becomes half full, it starts to slow its publishers if its policy is SLOW and its
+    client is connected. If a queue that does not slow its publishers becomes nearly full, this is
+    logged.
     """
     if session.is_half_full:
         if not (session.filling_noted or session.slows) and _is_filled(core, session, 80):

@@ -35,8 +35,8 @@ SLOW_READER: Final = "slow_reader"
 def deliver_qos0(core: Core, session: Session, message: Message, flags: int, frame: bytes) -> bytes:
     """Send a message at QoS 0, or queue it for a disconnected client if `mqueue_store_qos0` is set.
 
-    An encoded PUBLISH is reused for other MQTT 3.x clients. For the first client, `frame` is empty.
-    For each further client of the same message, pass the value that the previous call returned.
+    The encoded PUBLISH is reused for other MQTT 3.x clients. For a message's first receiver, pass
+    an empty `frame`. For each further receiver, pass the value that the previous call returned.
     """
     connection = session.connection
     stores_qos0 = session.persistent and core.limits.mqueue_store_qos0

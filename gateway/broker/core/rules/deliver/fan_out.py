@@ -42,7 +42,7 @@ def distribute(core: Core, publisher: Session, route: Route, message: Message, n
 
 
 def source_of(session: Session) -> Source:
-    """Return a description of a session's client, to store with its retained messages.
+    """Return a description of a session's client, to be stored with the client's retained messages.
 
     The same object is returned until the client's user, listener or groups change.
     """
@@ -61,8 +61,8 @@ def source_of(session: Session) -> Source:
 def _refuse(core: Core, publisher: Session, route: Route, message: Message) -> None:
     """Count the subscribers to whom the access rules deny a message.
 
-    If the message has QoS 1 or 2, the journal also records that it was dropped for each persistent
-    session among them that subscribed with QoS 1 or 2.
+    If the message has QoS 1 or 2, also record it in the journal as dropped for each of these
+    subscribers that has a persistent session and has subscribed with QoS 1 or 2.
     """
     core.statistics.count_error(RECEIVE_REFUSED, route.refused)
     if not message.qos:

@@ -1,1 +1,1 @@
-"""PUBLISH from clients at each QoS, wills, and the checks before a message is accepted."""
+"""Rules for PUBLISH packets from clients, for wills, and for the acceptance of messages."""

@@ -1,4 +1,4 @@
-"""Publishing by clients at QoS 0 and 1, and wills.
+"""Rules for PUBLISH packets from clients at QoS 0 and 1, and for publishing wills.
 
 `admission` checks every PUBLISH, `qos2_receive` handles QoS 2, and `fan_out` delivers
 messages of every QoS.

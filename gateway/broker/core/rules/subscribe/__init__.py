@@ -1,1 +1,1 @@
-"""SUBSCRIBE and UNSUBSCRIBE, retained messages, shared subscriptions and `$SYS`."""
+"""Rules for SUBSCRIBE, UNSUBSCRIBE, retained messages, shared subscriptions and `$SYS`."""

@@ -118,7 +118,7 @@ def pump(core: Core, connection: Connection, now: float) -> None:
 
 
 def resume(core: Core, connection: Connection, now: float) -> None:
-    """Send the next slice of retained messages when the connection's timer for it has fired."""
+    """Send the next slice of a connection's retained messages, after its timer has fired."""
     replaying = core.replays.get(connection)
     if replaying is not None:
         replaying.scheduled = False
@@ -165,9 +165,10 @@ def _schedule(core: Core, connection: Connection, replaying: PendingReplay, due:
 
 
 def _begin_next_filter(core: Core, replaying: PendingReplay, session: Session) -> bool:
-    """Start to search for the retained messages of the next filter that needs them.
+    """Start the search for retained messages that match the next requested filter.
 
-    Return False if there is no such filter, otherwise True.
+    Filters that are no longer subscribed are skipped. Return False if no filter remains, otherwise
+    True.
     """
     while replaying.requested:
         topic_filter = next(iter(replaying.requested))

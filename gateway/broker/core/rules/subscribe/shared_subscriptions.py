@@ -1,7 +1,7 @@
-"""Redistribution of a member's messages when its session ends (MQTT 5.0 section 4.8.2).
+"""Redistribution of a shared subscriber's messages when its session ends (5.0 section 4.8.2).
 
-The member's queued messages and its unacknowledged QoS 1 messages are passed to another member of
-the shared subscription. A QoS 2 message that has been sent is not passed on [MQTT5-4.8.2-5].
+The session's queued messages and unacknowledged QoS 1 messages are passed to another member of the
+shared subscription. A QoS 2 message that has been sent is not passed on [MQTT5-4.8.2-5].
 Messages that are only on disk are loaded first. The end of the session and the new queue entries
 can therefore be committed together.
 """

@@ -20,7 +20,10 @@ def request(core: Core, session: Session, subscription: Subscription) -> None:
 
 
 def answer(core: Core, values: dict[str, bytes]) -> None:
-    """Send the current values of `$SYS` topics to new subscribers, with RETAIN [MQTT-3.3.1-8]."""
+    """Send the current values of `$SYS` topics to new subscribers, with RETAIN set.
+
+    RETAIN is required by [MQTT-3.3.1-8].
+    """
     requests = core.effects.system_subscriptions
     core.effects.system_subscriptions = {}
     messages = [_message_of(topic, payload) for topic, payload in values.items()]
