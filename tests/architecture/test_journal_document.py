@@ -34,7 +34,7 @@ from gateway.broker.core.sessions.session import Session
 from gateway.broker.core.sessions.subscription import Subscription
 from gateway.broker.core.state import State
 from gateway.broker.core.word import Word
-from gateway.broker.store.database import migrate
+from gateway.broker.store.database import create_tables
 from gateway.broker.store.journal_files import FRAME, HEADER_BYTES
 from gateway.broker.store.tables import TABLES
 from gateway.broker.wire.decoder import Decoder
@@ -238,7 +238,7 @@ def test_each_header_on_the_journal_page_is_as_long_as_the_header(
 def test_the_journal_page_has_every_table_with_its_columns() -> None:
     documented = {named_in(row[0])[0]: named_in(row[1]) for row in rows_of(JOURNAL, "## Tables")}
     with closing(sqlite3.connect(":memory:")) as connection:
-        migrate(connection)
+        create_tables(connection)
         schema = {
             table: [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
             for table in TABLES

@@ -126,17 +126,6 @@ class GatewayTime:
         self.offset_ms = offset_ms
         self.run = None
 
-    def sealed_by_wall_time(self, wall_ms: int, clock_quality: ClockQuality) -> None:
-        """Set the gateway time to the wall time of a batch in the journal's first format.
-
-        Batches in this format contain no gateway time. `clock_quality` is the reliability of the
-        wall time.
-        """
-        self.time_ms = self.wall_ms = wall_ms
-        self.clock = clock_quality
-        self.offset_ms = 0 if clock_quality is ClockQuality.SYNCHRONISED else None
-        self.run = None
-
     def _add(self, outage: Outage) -> None:
         self.outages.append(outage)
         self.outage_became_known = True

@@ -65,7 +65,6 @@ class State:
     def session_owned(self, session: Session, username: str) -> None:
         """Assign a session to a user."""
         session.username = username
-        session.owner_is_unknown = False
         self.owners.moved(session)
         if session.persistent:
             self.changes.sessions.add(session)

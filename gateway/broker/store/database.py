@@ -6,9 +6,9 @@ import time
 from contextlib import closing
 from pathlib import Path
 
-from gateway.broker.store import medium
+from gateway.broker.store import formats, medium
 from gateway.broker.store.no_room import rows_lack_room
-from gateway.broker.store.tables import JOURNAL_TABLE, TABLES
+from gateway.broker.store.tables import TABLES
 from gateway.process.files.disk_errors import is_unreadable
 from gateway.process.files.durable import fsync_folder, move_durably, pwrite_all
 from gateway.process.files.lock import LockTaken, ProcessLock
@@ -111,11 +111,20 @@ def connect_read_only(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def migrate(connection: sqlite3.Connection) -> None:
-    """Create the database's tables, or migrate them to the current format."""
+def create_tables(connection: sqlite3.Connection) -> None:
+    """Create the tables of an empty database, and the row that names the format.
+
+    Everything is created in one transaction, because tables without this row are refused. If the
+    database has tables already, nothing is written.
+    """
+    if formats.format_of(connection) is not None:
+        return  # so that a start on a full disk writes nothing
     from gateway.broker.store import schema  # noqa: PLC0415 - see there
 
+    connection.execute("BEGIN IMMEDIATE")
     schema.migrate(connection)
+    connection.execute("INSERT INTO meta VALUES (?, ?)", (formats.KEY, str(formats.FORMAT)))
+    connection.execute("COMMIT")
 
 
 def rewrite_wal(path: Path) -> None:
@@ -280,9 +289,5 @@ def salvage(damaged: Path, connection: sqlite3.Connection) -> dict[str, int]:
     with closing(source):
         for table in TABLES:
             saved[table] = copy_table(source, connection, table)
-        # Until format 3 the journal was a table. It is written to files when the data is opened.
-        connection.execute(JOURNAL_TABLE)
-        if not copy_table(source, connection, "journal"):
-            connection.execute("DROP TABLE journal")
     connection.execute("COMMIT")
     return saved

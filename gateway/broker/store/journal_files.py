@@ -14,7 +14,7 @@ from zlib import crc32
 
 from gateway.broker.core.records import layout
 from gateway.broker.core.records.blob import has_valid_crc
-from gateway.broker.store.formats import newer, refuse_newer_blob
+from gateway.broker.store.formats import other_format, refuse_other_blob
 from gateway.broker.store.medium import Contents, read_blocks, read_whole
 
 FOLDER_NAME = "journal"
@@ -37,7 +37,7 @@ FRAME = struct.Struct("<II")
 STORE = slice(4, 12)
 """Position of the store's id in a blob of any version."""
 
-BLOB_BYTES_MIN = layout.BLOB_HEADER_1.size + layout.CRC.size
+BLOB_BYTES_MIN = layout.BLOB_HEADER.size + layout.CRC.size
 
 
 @dataclass
@@ -78,7 +78,7 @@ class JournalFile:
         if is_newest and blobs and not has_valid_crc(blobs[-1]):
             blobs.pop()
         for blob in blobs:
-            refuse_newer_blob(self.path, blob)
+            refuse_other_blob(self.path, blob)
         return blobs
 
 
@@ -87,7 +87,7 @@ def _head_of(path: Path, attempts: int) -> tuple[tuple[bytes, int] | None, bool]
 
     Return two values. The first contains the file's salt and first sequence number, or is None if
     the header is damaged. The second is True if the whole header could be read from the disk.
-    Raises OtherFormat if a later version wrote the file.
+    Raises OtherFormat if another version wrote the file.
     """
     descriptor = os.open(path, os.O_RDONLY)
     try:
@@ -96,7 +96,8 @@ def _head_of(path: Path, attempts: int) -> tuple[tuple[bytes, int] | None, bool]
         os.close(descriptor)
     magic = head.data[: len(HEADER_MAGIC)]
     if magic != HEADER_MAGIC and magic.startswith(HEADER_MAGIC_PREFIX) and _is_sound(head.data):
-        raise newer(path, magic.decode("ascii", "replace"), HEADER_MAGIC.decode())
+        found, understood = magic.decode("ascii", "replace"), HEADER_MAGIC.decode()
+        raise other_format(path, found, understood, is_older=magic < HEADER_MAGIC)
     return salt_in(head.data), not head.unreadable
 
 
@@ -135,17 +136,17 @@ def sequence_of(blob: bytes) -> int:
 
     The blob must have a complete header. Its checksum is not verified here.
     """
-    return int(layout.BLOB_HEADER_1.unpack_from(blob)[6])
+    return int(layout.BLOB_HEADER.unpack_from(blob)[6])
 
 
 def count_of(blob: bytes) -> int:
     """Return the number of events in a blob, according to its header."""
-    return int(layout.BLOB_HEADER_1.unpack_from(blob)[7])
+    return int(layout.BLOB_HEADER.unpack_from(blob)[7])
 
 
 def boot_of(blob: bytes) -> str:
     """Return the identifier of the broker run that wrote a blob, as hexadecimal digits."""
-    return bytes(layout.BLOB_HEADER_1.unpack_from(blob)[2]).hex()
+    return bytes(layout.BLOB_HEADER.unpack_from(blob)[2]).hex()
 
 
 def journal_files(folder: Path, attempts: int = 1) -> list[JournalFile]:

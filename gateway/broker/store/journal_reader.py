@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from gateway.broker.core.records.blob import has_valid_crc
-from gateway.broker.store.formats import refuse_newer_blob
+from gateway.broker.store.formats import refuse_other_blob
 from gateway.broker.store.journal_files import (
     FOLDER_NAME,
     HEADER_BYTES,
@@ -136,7 +136,7 @@ class JournalReader:
             self._salt, self._at = newest
             self._sequence = sequence_of(found[-1][1])
         for _, blob in found:
-            refuse_newer_blob(file.path, blob)
+            refuse_other_blob(file.path, blob)
         return [blob for _, blob in found]
 
     @staticmethod

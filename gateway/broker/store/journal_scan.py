@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from gateway.broker.core.records.blob import Blob, DamagedBlob
-from gateway.broker.store.formats import refuse_newer_blob
+from gateway.broker.store.formats import refuse_other_blob
 from gateway.broker.store.journal_end import JournalEnd
 from gateway.broker.store.journal_files import (
     FRAME,
@@ -107,8 +107,8 @@ class JournalScan:
         """Yield the blobs from the checkpoint on, and earlier blobs that are in the same file.
 
         An incomplete blob at the end is skipped. A power cut interrupted its writing, so the blob
-        was never acknowledged. Raises OSError if reading fails, and OtherFormat for a blob of a
-        later version.
+        was never acknowledged. Raises OSError if reading fails, and OtherFormat for a blob of
+        another version.
         """
         first = 0
         for index, file in enumerate(self.files):
@@ -136,7 +136,7 @@ class JournalScan:
             try:
                 blob = Blob(content)
             except DamagedBlob as error:
-                refuse_newer_blob(file.path, content)
+                refuse_other_blob(file.path, content)
                 self._reason = f": {error}"
                 continue
             if blob.first_sequence < self.next_sequence:

@@ -1,6 +1,6 @@
 """Opens the store: repairs the database, rebuilds the state, and resumes the journal.
 
-Nothing is changed if a later version wrote the data or the disk cannot be used.
+Nothing is changed if another version wrote the data or the disk cannot be used.
 """
 
 import os
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO
 
 from gateway.broker.core.records.kinds import StartKind
-from gateway.broker.store import database, formats, migration, owners
+from gateway.broker.store import database, formats
 from gateway.broker.store.journal import Journal
 from gateway.broker.store.journal_files import FILE_PATTERN, journal_files, sequence_of
 from gateway.broker.store.journal_scan import JournalScan
@@ -84,8 +84,7 @@ class StoreOpening:
         The argument `unclean` is True if the last run did not stop cleanly. Raises sqlite3.Error
         and OSError if a file cannot be used, and OtherFormat if another version wrote the data.
         """
-        formats.refuse_newer_database(self.path)
-        journal_files(self.journal.folder)  # refuses files that a later version wrote
+        self._refuse_other_formats()
         damage: list[str] = []
         if database.finish_salvage(self.path):
             damage.append("a salvage that had been cut short was finished")
@@ -119,6 +118,15 @@ class StoreOpening:
         self._others.clear()
         self.journal.close()
 
+    def _refuse_other_formats(self) -> None:
+        """Raise OtherFormat if another version wrote the database or the journal."""
+        salvaged = self.path.with_name(database.SALVAGED_NAME)
+        formats.refuse_other_database(self.path if self.path.exists() else salvaged)
+        files = journal_files(self.journal.folder)  # checks the headers
+        if not self.path.exists():
+            for file in files:  # nothing else shows the format of a journal without a database
+                file.blobs(is_newest=file is files[-1])
+
     def _repair(self, damage: list[str], *, unclean: bool) -> None:
         emptied = lengthen_emptied(self.path)
         database.rewrite_wal(self.path)
@@ -143,12 +151,10 @@ class StoreOpening:
         self._writer = database.connect(self.path)
         try:
             database.empty_wal(self._writer)
-            notes = migration.migrate(self._writer, self.data_dir)
+            database.create_tables(self._writer)
             recovered = recover(
                 self._writer, self.data_dir, logged_filters, now, with_unsynced=True
             )
-            recovered.damage.extend(notes)
-            owners.resolve_all(self._writer, recovered.state)
             store = self._store_id(recovered.journal)
         except BaseException:
             self._writer.close()
@@ -192,7 +198,7 @@ class StoreOpening:
         salvaged = self.path.with_name(database.SALVAGED_NAME)
         salvaged.unlink(missing_ok=True)
         connection = database.connect(salvaged)
-        database.migrate(connection)
+        database.create_tables(connection)
         saved = database.salvage(self.path, connection)
         connection.close()
         kept = database.set_aside(self.path)

@@ -14,7 +14,7 @@ from gateway.broker.core.records.lost import LostMessages
 from gateway.broker.core.records.replay import Replay
 from gateway.broker.core.sessions.message import Delivery
 from gateway.broker.core.state import State
-from gateway.broker.store import clock_row, owners, queue_sizes
+from gateway.broker.store import clock_row, queue_sizes
 from gateway.broker.store.journal_end import RECORD_NAME, read_end
 from gateway.broker.store.journal_files import FOLDER_NAME
 from gateway.broker.store.journal_scan import Gap, JournalScan
@@ -113,7 +113,7 @@ def recover(
     if not state.time.time_ms:
         # Neither the tables nor the journal have the time: no session was closed later than now.
         state.time.time_ms = max((each.closed_ms for each in state.sessions.values()), default=0)
-    _complete(connection, state, meta)
+    _complete(connection, state)
     recovered.damage.extend(journal.damage)
     recovered.skipped_gaps = [gap for gap in (*skipped_gaps, *journal.gaps) if gap[1] >= checkpoint]
     recovered.first_uncovered = checkpoint
@@ -142,9 +142,8 @@ def _next_number(connection: sqlite3.Connection, meta: dict[str, str], key: str,
     return max(int(meta.get(key, "1")), int(highest) + 1)
 
 
-def _complete(connection: sqlite3.Connection, state: State, meta: dict[str, str]) -> None:
-    """Complete the state after the replay: set owners, resend order, messages and queue sizes."""
-    owners.mark(state, meta.get(owners.KEY))
+def _complete(connection: sqlite3.Connection, state: State) -> None:
+    """Complete the state after the replay: set resend order, messages and queue sizes."""
     wanted: dict[int, list[Delivery]] = {}
     for session in state.sessions.values():
         for delivery in sorted(session.outbound.values(), key=_resend_order):

@@ -1,7 +1,7 @@
 """The database tables, created and migrated by sqlite-utils (docs/formats/journal.md).
 
 Existing definitions are never changed. To change the schema, add a migration at the end, which
-updates databases of earlier versions, and increment the format in `formats`.
+updates databases of earlier releases, and increment the format in `formats`.
 
 A table whose key is not a single integer is WITHOUT ROWID, so that it has one B-tree instead of
 two. This module is imported only when tables must be created or changed, because sqlite-utils takes

@@ -56,7 +56,7 @@ class Store:
 
         Raises:
             StoreUnavailable: the disk is full, read-only or otherwise unusable, or the data is from
-                a later version. Nothing was changed.
+                another version. Nothing was changed.
         """
         try:
             try:

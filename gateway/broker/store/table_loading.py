@@ -53,11 +53,8 @@ def _load_subscriptions(connection: sqlite3.Connection, state: State) -> None:
 def _load_messages(
     connection: sqlite3.Connection, state: State, replay: Replay, now: float
 ) -> None:
-    columns = {row[1] for row in connection.execute("PRAGMA table_info(retained)")}
-    # An audit reads formats 5 and 6 as they are.
-    later = ", ".join(f"r.{each}" if each in columns else "NULL" for each in ("owner", "source"))
     for number, topic, payload, flags, properties, owner, source in connection.execute(
-        f"SELECT m.number, r.topic, m.payload, m.flags, m.properties, {later}"
+        "SELECT m.number, r.topic, m.payload, m.flags, m.properties, r.owner, r.source"
         " FROM retained r JOIN messages m ON m.number = r.message"
     ):
         message = message_of(number, topic, payload, flags, properties)

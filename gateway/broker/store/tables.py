@@ -6,7 +6,4 @@ SESSION_TABLES = ("sessions", "subscriptions", "inbound", "outbound", "queue", "
 MESSAGE_TABLES = ("inbound", "outbound", "queue", "retained")
 """Tables whose rows refer to a message by its number, in the column `message`."""
 
-JOURNAL_TABLE = "CREATE TABLE journal (sequence INTEGER PRIMARY KEY, blob BLOB NOT NULL)"
-"""SQL for the table that contained the journal until format 3."""
-
 TABLES = ("meta", "messages", "retained", *SESSION_TABLES)

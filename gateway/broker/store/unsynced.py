@@ -151,7 +151,7 @@ def _parts_in(path: Path, boot: str) -> list[Blob]:
             part = Blob(content)
         except DamagedBlob:
             break
-        if not part.has_gateway_time or (parts and not _follows(part, parts[-1])):
+        if parts and not _follows(part, parts[-1]):
             break  # from an earlier batch, which was longer
         parts.append(part)
     # The file is from the run with the newest blob, or from a later run without a commit.

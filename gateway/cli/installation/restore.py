@@ -143,8 +143,6 @@ def _parts_of(
 
     Raises CommandFailed if the options contradict the backup or each other.
     """
-    from gateway.cli.installation.backup_files import formats_of_data
-
     parts: set[Part] = {"configuration", "users"}
     is_other = bool(own) and own != manifest.gateway
     has_identity = any(member.part == "identity" for member in manifest.members)
@@ -165,6 +163,15 @@ def _parts_of(
             "oncegate restore: the data belongs to its gateway: leave out --no-identity, or --data",
             exit_code=EXIT_USAGE,
         )
+    _refuse_other_formats(manifest)
+    parts.add("data")
+    return frozenset(parts)
+
+
+def _refuse_other_formats(manifest: "Manifest") -> None:
+    """Raise CommandFailed if this version cannot read the data in a backup."""
+    from gateway.cli.installation.backup_files import formats_of_data
+
     for name, known in formats_of_data().items():
         found = manifest.formats.get(name, 0)
         if found > known:
@@ -172,8 +179,11 @@ def _parts_of(
                 f"oncegate restore: its data has {name} format {found}, and this version reads "
                 f"formats up to {known}: install {manifest.version} or a newer version first"
             )
-    parts.add("data")
-    return frozenset(parts)
+        if name == "store" and 0 < found < known:
+            raise CommandFailed(
+                f"oncegate restore: its data has store format {found}, and this version reads "
+                f"format {known}: a development version before 0.1.0 wrote it; leave out --data"
+            )
 
 
 def _perform(file: Path, plan: "Plan") -> str:

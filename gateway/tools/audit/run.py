@@ -14,7 +14,7 @@ from types import MappingProxyType
 from gateway.broker.core.records.blob import DamagedBlob
 from gateway.broker.core.records.events import decode
 from gateway.broker.store.database import DATABASE_NAME, connect_read_only
-from gateway.broker.store.formats import refuse_earlier_database, refuse_newer_database
+from gateway.broker.store.formats import refuse_other_database
 from gateway.broker.store.journal_files import (
     FOLDER_NAME,
     JournalFile,
@@ -75,13 +75,12 @@ class Audit:
 
         Raises `OSError` and `sqlite3.Error` if a file or the database cannot be read.
         """
-        refuse_newer_database(data_dir / DATABASE_NAME)
+        refuse_other_database(data_dir / DATABASE_NAME)
         log = data_dir / "log"
         self._trust.add_keys(gateway, public_keys_in(log))
         directories = [log / "sealed", log / "sent", data_dir / "uploaded"]
         self._segments(directories)
         with closing(connect_read_only(data_dir / DATABASE_NAME)) as connection:
-            refuse_earlier_database(data_dir / DATABASE_NAME, connection)
             connection.execute("BEGIN")
             # The first read fixes the snapshot. All that was exported before is now sealed.
             connection.execute("SELECT count(*) FROM meta").fetchone()

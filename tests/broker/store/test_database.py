@@ -17,11 +17,11 @@ from gateway.broker.store.database import (
     connect_read_only,
     damage_of,
     empty_wal,
-    migrate,
     rewrite_wal,
     salvage,
     set_aside,
 )
+from gateway.broker.store.schema import migrate
 from gateway.broker.store.store import Store
 from tests.broker.core.harness import Harness, payloads
 from tests.broker.store.data_directories import make_queue, make_state

@@ -4,7 +4,7 @@ from contextlib import closing
 from pathlib import Path
 
 from gateway.broker.core.limits import Limits
-from gateway.broker.store.database import DATABASE_NAME, connect, migrate
+from gateway.broker.store.database import DATABASE_NAME, connect, create_tables
 from gateway.broker.store.pages import CONTENTS_PER_QUERY, PAGE_BYTES_MAX, load_contents
 from gateway.broker.wire.packets import Puback, Publish
 from tests.broker.core.harness import Harness, publishes
@@ -41,7 +41,7 @@ def test_large_messages_come_back_from_disk_a_few_at_a_time_and_in_order(tmp_pat
 def test_contents_are_loaded_by_number_in_more_than_one_query(tmp_path: Path) -> None:
     numbers = range(1, 2 * CONTENTS_PER_QUERY + 10)
     with closing(connect(tmp_path / DATABASE_NAME)) as connection:
-        migrate(connection)
+        create_tables(connection)
         connection.executemany(
             "INSERT INTO messages (number, topic, payload, flags) VALUES (?, 't', ?, 1)",
             [(number, b"%d" % number) for number in numbers if number % 7],

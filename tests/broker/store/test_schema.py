@@ -1,11 +1,11 @@
-"""The tables, and that their module is loaded only by a start that migrates."""
+"""The tables, and that their module is loaded only by a start that creates them."""
 
 import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
 
-from gateway.broker.store.database import DATABASE_NAME, connect, migrate
+from gateway.broker.store.database import DATABASE_NAME, connect, create_tables
 from gateway.broker.store.tables import MESSAGE_TABLES, SESSION_TABLES, TABLES
 
 ROOT = Path(__file__).parents[3]
@@ -21,7 +21,7 @@ print("sqlite_utils" in sys.modules)
 """
 
 
-def test_only_a_start_that_migrates_takes_memory_for_it(tmp_path: Path) -> None:
+def test_only_a_start_that_creates_tables_takes_memory_for_it(tmp_path: Path) -> None:
     loaded = [
         subprocess.run(
             [sys.executable, "-c", START, tmp_path / "data"],
@@ -35,19 +35,19 @@ def test_only_a_start_that_migrates_takes_memory_for_it(tmp_path: Path) -> None:
     assert loaded == ["True", "False"]
 
 
-def test_a_database_that_is_up_to_date_is_not_written_by_a_migration(tmp_path: Path) -> None:
+def test_a_database_with_tables_is_not_written_again(tmp_path: Path) -> None:
     with closing(connect(tmp_path / DATABASE_NAME)) as connection:
-        migrate(connection)
+        create_tables(connection)
         before = connection.total_changes
         schema = connection.execute("SELECT * FROM sqlite_schema").fetchall()
-        migrate(connection)
+        create_tables(connection)
         assert connection.total_changes == before
         assert connection.execute("SELECT * FROM sqlite_schema").fetchall() == schema
 
 
 def test_every_table_is_made_with_the_columns_that_its_rows_belong_by(tmp_path: Path) -> None:
     with closing(connect(tmp_path / DATABASE_NAME)) as connection:
-        migrate(connection)
+        create_tables(connection)
         columns = {
             table: {row[1] for row in connection.execute(f"PRAGMA table_info({table})")}
             for table in TABLES

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from gateway.broker.store.formats import FORMAT
 from gateway.cli.installation import backup_files
 from gateway.cli.main import run
 from gateway.process.files.lock import ProcessLock
@@ -143,6 +144,15 @@ def test_data_of_a_newer_version_is_refused(
     text = printed(capsys, file, "--data", "--config", config, code=1)
     assert "its data has store format" in text
     assert "this version reads formats up to 1: install oncegate" in text
+
+
+def test_data_of_a_development_version_is_refused(
+    file: Path, config: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backup_files, "formats_of_data", lambda: {"store": FORMAT + 1})
+    text = printed(capsys, file, "--data", "--config", config, code=1)
+    assert f"its data has store format {FORMAT}, and this version reads format {FORMAT + 1}" in text
+    assert "a development version before 0.1.0 wrote it; leave out --data" in text
 
 
 def test_a_file_that_is_no_backup_is_refused(

@@ -200,8 +200,7 @@ async def test_damage_found_while_starting_after_a_clean_stop_is_salvaged_too(
 async def test_damage_where_no_start_reads_costs_nothing_and_is_found_after_the_next_cut(
     disk: MountedDisk, stage: Stage
 ) -> None:
-    # Only a start that migrates an earlier format reads this table:
-    # tests/broker/store/test_migration.py
+    # Only a start that creates the tables reads this one.
     database = await take_out(disk, stage, "stopped") / "broker.db"
     zero_page(database, root_page_of(database, "_sqlite_migrations"))
     await put_back(disk, stage)

@@ -22,14 +22,13 @@ class Blob:
     """A parsed blob: its header, the client ids of its sessions, and the offset of its records."""
 
     def __init__(self, data: bytes) -> None:
-        if len(data) < layout.BLOB_HEADER_1.size + layout.CRC.size:
+        if len(data) < layout.BLOB_HEADER.size + layout.CRC.size:
             raise DamagedBlob(f"{len(data)} bytes are less than the header of a journal blob")
-        self.has_gateway_time = data[:4] == layout.BLOB_MAGIC
-        if not self.has_gateway_time and data[:4] != layout.BLOB_MAGIC_1:
+        if data[:4] != layout.BLOB_MAGIC:
             raise DamagedBlob(f"begins with {data[:4]!r}, expected {layout.BLOB_MAGIC!r}")
         if not has_valid_crc(data):
             raise DamagedBlob("the CRC does not match the contents")
-        fields = layout.BLOB_HEADER_1.unpack_from(data)
+        fields = layout.BLOB_HEADER.unpack_from(data)
         self.data = data
         self.store = bytes(fields[1]).hex()
         self.boot = bytes(fields[2]).hex()
@@ -41,14 +40,9 @@ class Blob:
         self.first_sequence: int = fields[6]
         self.record_count: int = fields[7]
         names_bytes: int = fields[8]
-        self.gateway_ms = self.time_ms
-        """Gateway time in milliseconds. The first format has none, so there it is the wall time."""
-        self.names_at = layout.BLOB_HEADER_1.size
-        if self.has_gateway_time:
-            self.names_at = layout.BLOB_HEADER.size
-            if len(data) < self.names_at + layout.CRC.size:
-                raise DamagedBlob(f"{len(data)} bytes are less than the header of a journal blob")
-            self.gateway_ms = layout.BLOB_HEADER.unpack_from(data)[10]
+        self.gateway_ms: int = fields[10]
+        """Gateway time in milliseconds."""
+        self.names_at = layout.BLOB_HEADER.size
         self.records_at = self.names_at + names_bytes
         self.records_end = self.records_at + int(fields[9])
         if self.records_end + layout.CRC.size != len(data):

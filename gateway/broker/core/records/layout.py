@@ -113,10 +113,6 @@ BLOB_HEADER: Final = Struct("<4s8s8sBQQQIIIQ")
 """magic | store | boot | clock u8 | time ms u64 | batch u64 | first sequence u64 | records u32 |
 bytes of names u32 | bytes of records u32 | gateway time ms u64; names, records and a CRC-32 of all
 preceding bytes follow"""
-BLOB_MAGIC_1: Final = b"OGJ1"
-BLOB_HEADER_1: Final = Struct("<4s8s8sBQQQIII")
-"""The header in the first format, which has no gateway time. The current header starts with the
-same fields."""
 BLOB_MAGIC_PREFIX: Final = b"OGJ"
 """Prefix of blobs in every format."""
 NAME_RECORD: Final = Struct("<IH")

@@ -80,10 +80,7 @@ class Replay:
         self.boot = blob.boot
 
     def _set_time(self, blob: Blob) -> None:
-        if blob.has_gateway_time:
-            self.state.time.sealed(blob.gateway_ms, blob.time_ms, blob.clock)
-        else:
-            self.state.time.sealed_by_wall_time(blob.time_ms, blob.clock)
+        self.state.time.sealed(blob.gateway_ms, blob.time_ms, blob.clock)
 
     def apply(self, blob: Blob) -> None:
         """Apply every fact of a blob to the state."""

@@ -104,8 +104,6 @@ class Session:
         self.persistent = persistent
         self.username: str | None = None
         """The user to whom the session belongs, or None if its client has no user."""
-        self.owner_is_unknown = False
-        """True if the session is older than the recording of users: its next user gets it."""
         self.listener = ""
         """Listener of the last connection since the broker's start."""
         self.protocol = 4

@@ -6,8 +6,6 @@ from hypothesis import strategies as st
 
 from gateway.broker.core.records.kinds import RecordKind
 from gateway.broker.core.records.layout import (
-    BLOB_HEADER,
-    BLOB_HEADER_1,
     LAYOUTS,
     properties_in,
     properties_section,
@@ -24,11 +22,6 @@ def test_lengths_are_among_the_fields_behind_the_kind(kind: RecordKind) -> None:
     fields = layout.fixed.unpack(bytes([kind]) + bytes(layout.size - 1))
     assert fields[0] == kind
     assert all(0 < index < len(fields) for index in layout.lengths)
-
-
-def test_a_header_of_the_second_format_begins_as_one_of_the_first() -> None:
-    header = BLOB_HEADER.pack(b"OGJ2", b"s" * 8, b"b" * 8, 1, 2, 3, 4, 5, 6, 7, 8)
-    assert BLOB_HEADER_1.unpack_from(header)[1:] == BLOB_HEADER.unpack(header)[1:-1]
 
 
 @given(st.integers(0, 2**64 - 1), st.binary())

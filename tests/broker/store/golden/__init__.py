@@ -1,1 +1,1 @@
-"""Data directories that earlier versions wrote, with their expected contents: see `make`."""
+"""Data directories in supported formats, with their expected contents: see `make`."""

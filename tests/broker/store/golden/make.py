@@ -1,10 +1,11 @@
 """Makes a golden data directory: runs a real broker and uploader, and records the contents.
 
-    .venv/bin/python -m tests.broker.store.golden.make NAME [--code TREE] [--without-5]
+    .venv/bin/python -m tests.broker.store.golden.make NAME [--code TREE]
 
 makes NAME.tar.xz and NAME.json in the folder of this file, with the programs in the source tree
 TREE (default: this tree). NAME is the number of the data directory's format. Each format has one
-golden directory, made once by the code of its time and never again.
+golden directory, made once by the code of its time and never again. From the first release on, the
+directories of earlier releases stay.
 
 NAME.json states the actions of the clients, and therefore what every later version must find. All
 of it comes from the clients' side; none of it comes from the broker.
@@ -36,9 +37,8 @@ Expected = dict[str, Any]
 class Story:
     """The actions of the clients, during two runs of the broker."""
 
-    def __init__(self, programs: Programs, *, speaks_5: bool) -> None:
+    def __init__(self, programs: Programs) -> None:
         self._programs = programs
-        self._speaks_5 = speaks_5
         self._subscribed: dict[str, dict[str, int]] = {}
         self._owed: dict[str, list[tuple[str, str]]] = {}
         self._retained: dict[str, str] = {}
@@ -96,13 +96,11 @@ class Story:
         await self.publish("state/a", "one", retain=True)
         await self.publish("state/b", "two", qos=1, retain=True)
         await self.publish("state/c", "three", "", retain=True)
-        if self._speaks_5:
-            await self._subscribe_5()
+        await self._subscribe_5()
         await self.publish("orders/1", "first order", "second order")
         await self.publish("sensors/t", "t1", "t2", "t3", "t4")
         await self._leave_half_done()
-        if self._speaks_5:
-            await self._publish_5("five/1", "with properties, in the tables")
+        await self._publish_5("five/1", "with properties, in the tables")
 
     async def _subscribe_5(self) -> None:
         five = await self._programs.client("five", version_5.connect("five", lasting=True))
@@ -150,8 +148,7 @@ class Story:
         forgetful.cut()
         await self.seen_away("forgetful")
         await self.publish("sensors/t", "t7")
-        if self._speaks_5:
-            await self._publish_5("five/2", "with properties, in the journal")
+        await self._publish_5("five/2", "with properties, in the journal")
 
     async def end(self) -> None:
         """Kill the broker while it has a client with a will, and a segment in log/open."""
@@ -171,13 +168,12 @@ class Story:
             "held": HELD,
             "retained": self._retained,
             "user": ["owner", PASSWORD.decode()],
-            "speaks_5": self._speaks_5,
         }
 
 
-async def make(programs: Programs, *, speaks_5: bool) -> Expected:
+async def make(programs: Programs) -> Expected:
     """Fill the data directory; return its expected contents."""
-    story = Story(programs, speaks_5=speaks_5)
+    story = Story(programs)
     log = programs.data / "log"
     programs.start("broker")
     programs.start("upload")
@@ -211,7 +207,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("name")
     parser.add_argument("--code", type=Path, default=HERE)
-    parser.add_argument("--without-5", action="store_true", help="the code speaks 3.1.1 only")
     options = parser.parse_args()
     directory = Path(tempfile.mkdtemp(prefix="oncegate-golden-"))
     programs = Programs(directory, options.code)
@@ -220,7 +215,7 @@ def main() -> None:
         password = ["passwd", str(programs.users), "owner", "--password-stdin"]
         done = programs.run(*password, text=PASSWORD.decode() + "\n")
         assert done.returncode == 0, done.stderr
-        expected = asyncio.run(make(programs, speaks_5=not options.without_5))
+        expected = asyncio.run(make(programs))
         (here / f"{options.name}.json").write_text(json.dumps(expected, indent=1) + "\n")
         pack(directory, here / f"{options.name}.tar.xz")
     except BaseException:

@@ -126,9 +126,7 @@ def _belongs_to_another(core: Core, session: Session, connection: Connection) ->
     A session without a user belongs to the clients without a user. A user who connects with the
     same client identifier cannot resume that session.
     """
-    if not core.authenticates or (session.owner_is_unknown and session.connection is None):
-        return False
-    return session.username != connection.username
+    return core.authenticates and session.username != connection.username
 
 
 def _grant(core: Core, connection: Connection, packet: Connect, now: float) -> None:

@@ -63,18 +63,6 @@ def test_a_session_without_a_user_does_not_pass_to_the_first_who_names_it(
     assert payloads(connect(harness, "c").take()) == [b"for nobody in particular"]
 
 
-def test_a_session_of_an_unknown_owner_passes_to_a_user_only_while_its_client_is_away(
-    harness: Harness,
-) -> None:
-    anonymous = connect(harness, "c")
-    harness.session("c").owner_is_unknown = True
-    assert connect_as(harness, "alice").take() == [Connack(False, 0x87)]
-    assert not anonymous.closed
-    harness.lose(anonymous)
-    assert connack_of(connect_as(harness, "alice")).session_present
-    assert connect_as(harness, "bob").take() == [Connack(False, 0x87)]
-
-
 @pytest.mark.parametrize("clean", [False, True])
 def test_a_session_of_a_user_does_not_pass_to_a_client_that_names_none(
     harness: Harness, clean: bool
