@@ -29,7 +29,6 @@ RECORD_NAME = "broker.reached"
 PARTIAL_NAME = "broker.reached.partial"
 
 MAGIC = b"OGR2"
-_MAGIC_1 = b"OGR1"
 _RECORD = struct.Struct("<4s8sQQQQ")
 RECORD_BYTES = _RECORD.size + layout.CRC.size
 
@@ -52,8 +51,8 @@ class JournalEnd:
 def read_end(data_dir: Path) -> tuple[JournalEnd | None, str | None]:
     """Return the recorded end of the journal, and a log message about a damaged record.
 
-    The end is None if there is no valid record. The message is None if no record is damaged. A
-    record of format 1 is ignored. Raises OSError for errors other than an unreadable block.
+    The end is None if there is no valid record. The message is None if no record is damaged. Raises
+    OSError for errors other than an unreadable block.
     """
     path = data_dir / RECORD_NAME
     try:
@@ -64,8 +63,6 @@ def read_end(data_dir: Path) -> tuple[JournalEnd | None, str | None]:
         if not is_unreadable(error):
             raise
         data = b""
-    if data.startswith(_MAGIC_1):
-        return None, None
     if len(data) == RECORD_BYTES and data.startswith(MAGIC):
         (crc,) = layout.CRC.unpack_from(data, _RECORD.size)
         if crc == crc32(data[: _RECORD.size]):
