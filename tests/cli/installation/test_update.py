@@ -82,7 +82,7 @@ def test_its_help_teaches_what_happens_and_shows_both_sources(tmp_path: Path) ->
     said = " ".join(outcome.stdout.split())
     for shown in (
         "oncegate update /media/stick/", "oncegate update https://", "--rollback-ends",
-        "returns to the old one by itself", "Debian package, container image",
+        "automatically returns to the old system", "Debian package, container image",
         "systemctl reboot",
     ):  # fmt: skip
         assert shown in said, shown
