@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from cloud_jobs.settings import IngestSettings
 
 PACKAGES = ("pyspark", "pyarrow", "pandas")
-"""Python packages that the job needs. Earlier versions of Oncegate installed only the first."""
+"""Python packages that the job needs."""
 STANDARD_ERROR = 2
 
 SourceOption = Annotated[

@@ -34,11 +34,10 @@ def new_name(client_id: str) -> str:
 def is_name_of(name: str, client_id: str) -> bool:
     """Return True if `name` is a session name that was created from `client_id`.
 
-    Such a name consists of `client_id` and random digits. Names in format version 1 have no random
-    digits.
+    Such a name consists of `client_id` and random digits.
     """
     suffix = name.removeprefix(client_id)
-    return name.startswith(client_id) and (not suffix or _SUFFIX.fullmatch(suffix) is not None)
+    return name.startswith(client_id) and _SUFFIX.fullmatch(suffix) is not None
 
 
 def this_machine() -> str:

@@ -8,7 +8,7 @@ from gateway.process.mqtt_client.session_name import is_name_of, new_name
 @pytest.mark.parametrize(
     ("name", "client_id", "belongs"),
     [
-        ("oncegate-bridge", "oncegate-bridge", True),
+        ("oncegate-bridge", "oncegate-bridge", False),
         ("oncegate-bridge-0123abcd", "oncegate-bridge", True),
         ("oncegate-bridge", "oncega", False),
         ("oncegate-bridge-0123abcd", "oncegate", False),
