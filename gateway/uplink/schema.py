@@ -1,8 +1,8 @@
 """Database tables of the uplink, created and migrated by sqlite-utils (docs/formats/uplink.md).
 
-A released migration never changes. For a new version of the tables, a migration is appended, and
-its name is added to `formats.py`. This module is imported only if a migration is necessary, because
-sqlite-utils takes 3 MB of memory.
+From the first release on, a migration never changes. For a new version of the tables, a migration
+is appended, and its name is added to `formats.py`. This module is imported only if a database must
+be created or migrated, because sqlite-utils takes 3 MB of memory.
 """
 
 import sqlite3

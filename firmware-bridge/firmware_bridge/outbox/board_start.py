@@ -25,8 +25,6 @@ FRAMES_AHEAD_MAX = 32
 DIGEST_BYTES = 8
 BLOCK_BYTES = FRAMES_PER_BLOCK * DIGEST_BYTES
 NOT_ACCEPTED = bytes(DIGEST_BYTES)
-# The frame was accepted by an earlier version, which did not store digests.
-UNKNOWN_CONTENTS = b"\xff" * DIGEST_BYTES
 
 
 class BoardStart:
@@ -70,7 +68,7 @@ class BoardStart:
         A board repeats only its few unacknowledged frames. Until it sends a new frame, at most
         `RESENDS_MAX` different frames therefore count as repeats.
         """
-        if self._digest_of(sequence) not in (digest, UNKNOWN_CONTENTS):
+        if not self.holds(sequence, digest):
             return False
         return sequence in self._resent or len(self._resent) < RESENDS_MAX
 

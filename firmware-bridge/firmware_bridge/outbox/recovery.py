@@ -5,7 +5,6 @@ stores, so all recovered readings are published in a new session. A reading migh
 twice, but no recovered reading is lost.
 """
 
-import contextlib
 import json
 import logging
 import secrets
@@ -16,7 +15,6 @@ from typing import Any, Final
 
 from firmware_bridge.outbox.board_start import BLOCK_BYTES
 from firmware_bridge.outbox.boards import BoardRows
-from firmware_bridge.outbox.formats import blocks_of_ranges
 from firmware_bridge.outbox.store import OutboxStore
 from firmware_bridge.readings.publications import Publication
 from gateway.process.files.queue_opening import QueueNames, open_queue
@@ -53,7 +51,7 @@ def _fill(store: OutboxStore, damaged: sqlite3.Connection | None) -> int:
         count = _salvage_readings(damaged, store)
         _salvage_boards(damaged, store)
     # Start numbers of a lost outbox must not be used again. A random number is one of them with a
-    # probability of 1 in 2**31 per start. It is larger than the Unix times of earlier versions.
+    # probability of 1 in 2**31 per start.
     first = secrets.randbelow(2**31 - _STARTS_MAX) + 2**31
     store.set_property("starts", str(first))
     return count
@@ -61,16 +59,11 @@ def _fill(store: OutboxStore, damaged: sqlite3.Connection | None) -> int:
 
 def _salvage_readings(damaged: sqlite3.Connection, store: OutboxStore) -> int:
     count = torn = highest = 0
-    # Tables of earlier versions, and tables with a damaged schema, do not have this column.
-    columns = {row[1] for row in _readable(damaged, "PRAGMA table_info(readings)")}
-    retain = "retain" if "retain" in columns else "0"
     # Read from both ends, so that a damaged page in the middle hides neither the oldest nor the
     # newest rows.
+    select = "SELECT number, topic, payload, retain FROM readings ORDER BY number "
     for order in ("ASC", "DESC"):
-        query = (
-            f"SELECT number, topic, payload, {retain} FROM readings "  # noqa: S608 - see above
-            f"ORDER BY number {order}"
-        )
+        query = select + order
         for number, topic, payload, retained in _readable(damaged, query):
             if order == "DESC" and number <= highest:
                 break
@@ -111,11 +104,6 @@ def _salvage_boards(damaged: sqlite3.Connection, store: OutboxStore) -> None:
     """
     tables = {name for (name,) in _readable(damaged, "SELECT name FROM sqlite_master")}
     found = BoardRows()
-    if "boards" in tables:
-        for used, row in enumerate(_readable(damaged, "SELECT device, boot, accepted FROM boards")):
-            with contextlib.suppress(ValueError, TypeError, AttributeError):
-                blocks = blocks_of_ranges(row[2]).items()
-                found.blocks += [((row[0], row[1], 0), *each, used) for each in blocks]
     if "board_frames" in tables:
         rows = _readable(
             damaged, "SELECT device, boot, repeat, block, digests, used FROM board_frames"

@@ -23,15 +23,24 @@ class NoRoom(Exception):
     """Error raised if the disk is full. The transaction was rolled back, and can be retried."""
 
 
-class NewerFormat(RuntimeError):
-    """Error raised for a file in a format that only newer versions of the program support."""
+class OtherFormat(RuntimeError):
+    """Error raised for a file in a format that this version of the program does not support.
+
+    A format is the list of migrations that were applied to a file. `found` is the file's format,
+    and `expected` is the format that this version writes.
+    """
+
+    def __init__(self, found: tuple[str, ...], expected: tuple[str, ...]) -> None:
+        super().__init__(f"found {', '.join(found)}, expected {', '.join(expected)}")
+        self.is_newer = found[: len(expected)] == expected
+        """True if a newer version wrote the file: it has all expected migrations, and more."""
 
 
 class QueueDatabase(ABC):
     """The base class of a queue's database, which is stored in the file `path`.
 
     Methods raise `sqlite3.Error` if the file cannot be read or written. The constructor also raises
-    `NewerFormat` if a newer version of the program wrote the file.
+    `OtherFormat` if the file has a format that this version does not support.
     """
 
     migration_set: ClassVar[str]
@@ -50,15 +59,15 @@ class QueueDatabase(ABC):
             self._prepare()
             self._load()
             self.space.make_wal_room()
-        except (sqlite3.Error, NewerFormat):
+        except (sqlite3.Error, OtherFormat):
             self._connection.close()
             raise
 
     def _prepare(self) -> None:
         execute = self._connection.execute
         applied = applied_migrations_of(self._connection, self.migration_set)
-        if newer := [name for name in applied if name not in self.migrations_known]:
-            raise NewerFormat(", ".join(newer))
+        if applied != self.migrations_known[: len(applied)]:
+            raise OtherFormat(applied, self.migrations_known)
         execute("PRAGMA journal_mode=WAL")
         execute("PRAGMA synchronous=FULL")
         execute(f"PRAGMA journal_size_limit={WAL_BYTES_KEPT}")

@@ -14,7 +14,7 @@ from pathlib import Path
 from gateway.process.files.database_file import finish_replacement, replace_database, rewrite_wal
 from gateway.process.files.disk_errors import line_of
 from gateway.process.files.disk_space import lacks_room
-from gateway.process.files.queue_database import Database, NewerFormat, NoRoom
+from gateway.process.files.queue_database import Database, NoRoom, OtherFormat
 from gateway.process.files.salvage import is_damage, lengthen_cut_off, lengthen_emptied
 
 logger = logging.getLogger(__name__)
@@ -45,6 +45,21 @@ class QueueNames:
             f"free space on the disk or replace it, then start the {self.program} again"
         )
 
+    def other_format(self, path: Path, other: OtherFormat) -> QueueError:
+        """Return the exception for a file in a format that this version does not support."""
+        if other.is_newer:
+            writer, fix = f"a newer version of the {self.program}", "install that version again"
+        else:
+            writer = "a development version before 0.1.0"
+            fix = (
+                f"move the file away when that version has delivered its {self.contents}, "
+                "or delete it"
+            )
+        return QueueError(
+            f"{self.queue} {path} was written by {writer}: its format is not supported "
+            f"({other}); nothing was changed; {fix}"
+        )
+
 
 def open_queue(
     path: Path,
@@ -64,7 +79,8 @@ def open_queue(
 
     Raises:
         NoRoom: if the disk is full.
-        QueueError: if the queue cannot be opened or replaced, or a newer version wrote the file.
+        QueueError: if the queue cannot be opened or replaced, or has another format. A file
+            in another format is not changed.
     """
 
     def replace(damage: sqlite3.Error | None) -> None:
@@ -72,11 +88,8 @@ def open_queue(
 
     try:
         return _open_or_replace(path, open_database, replace)
-    except NewerFormat as newer:
-        raise QueueError(
-            f"{names.queue} {path} was written by a newer version of the {names.program} "
-            f"({newer}); install that version again"
-        ) from None
+    except OtherFormat as other:
+        raise names.other_format(path, other) from None
     except (sqlite3.Error, OSError) as error:
         if lacks_room(error):
             raise NoRoom(line_of(error)) from error

@@ -5,15 +5,9 @@ from contextlib import closing
 from pathlib import Path
 
 from firmware_bridge.outbox.formats import MIGRATION_SET, MIGRATIONS_KNOWN
-from firmware_bridge.outbox.schema import MIGRATIONS, migrate
-from sqlite_utils import Database
+from firmware_bridge.outbox.schema import migrate
 
 from gateway.process.files.queue_database import applied_migrations_of
-
-
-def test_the_migrations_are_those_that_a_start_knows_without_loading_them() -> None:
-    pending = MIGRATIONS.pending(Database(memory=True))
-    assert tuple(each.name for each in pending) == MIGRATIONS_KNOWN
 
 
 def test_migrating_twice_changes_nothing(tmp_path: Path) -> None:

@@ -11,10 +11,10 @@ import pytest
 
 from gateway.process.files.queue_database import (
     CommitThread,
-    NewerFormat,
+    OtherFormat,
     applied_migrations_of,
 )
-from tests.process.files.words import NewerWords, Words
+from tests.process.files.words import NewerWords, OlderWords, Words
 from tests.small_disk import SmallDisk, small_disk
 
 DISK_BYTES = 4 << 20
@@ -64,11 +64,18 @@ def test_a_new_file_has_no_migrations_and_one_that_was_made_has_all(path: Path) 
     words.close()
 
 
-def test_a_newer_file_is_refused_with_what_it_has_and_stays_as_it_is(path: Path) -> None:
-    NewerWords(path).close()
+@pytest.mark.parametrize(
+    ("other", "found", "is_newer"),
+    [(NewerWords, "m001_properties, m002_more", True), (OlderWords, "m001_old, m002_old", False)],
+)
+def test_a_file_in_another_format_is_refused_with_what_it_has_and_stays_as_it_is(
+    path: Path, other: type[Words], found: str, is_newer: bool
+) -> None:
+    other(path).close()
     before = path.read_bytes()
-    with pytest.raises(NewerFormat, match="m002_more"):
+    with pytest.raises(OtherFormat, match=f"found {found}, expected m001_properties") as refusal:
         Words(path)
+    assert refusal.value.is_newer == is_newer
     assert path.read_bytes() == before
 
 

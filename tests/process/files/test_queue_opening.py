@@ -8,7 +8,7 @@ import pytest
 
 from gateway.process.files.queue_database import NoRoom
 from gateway.process.files.queue_opening import QueueError, QueueNames, open_queue
-from tests.process.files.words import NewerWords, Words
+from tests.process.files.words import NewerWords, OlderWords, Words
 from tests.small_disk import small_disk
 
 NAMES = QueueNames("the dictionary", "printer", "words")
@@ -55,9 +55,28 @@ def test_a_damaged_file_is_set_aside_and_logged_with_what_was_salvaged(
 def test_a_newer_file_stays_as_it_is_and_the_error_has_the_fix(path: Path) -> None:
     NewerWords(path).close()
     before = path.read_bytes()
-    with pytest.raises(QueueError, match=r"newer version of the printer \(m002_more\); install"):
+    with pytest.raises(QueueError) as error:
         opened(path)
+    assert str(error.value) == (
+        f"the dictionary {path} was written by a newer version of the printer: its format is not "
+        "supported (found m001_properties, m002_more, expected m001_properties); nothing was "
+        "changed; install that version again"
+    )
     assert path.read_bytes() == before
+
+
+def test_an_older_file_stays_as_it_is_and_the_error_has_the_fix(path: Path) -> None:
+    OlderWords(path).close()
+    before = path.read_bytes()
+    with pytest.raises(QueueError) as error:
+        opened(path)
+    assert str(error.value) == (
+        f"the dictionary {path} was written by a development version before 0.1.0: its format is "
+        "not supported (found m001_old, m002_old, expected m001_properties); nothing was changed; "
+        "move the file away when that version has delivered its words, or delete it"
+    )
+    assert path.read_bytes() == before
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
 
 
 def test_what_is_no_file_is_not_replaced(path: Path) -> None:

@@ -1,5 +1,7 @@
 """The smallest possible queue in SQLite."""
 
+from typing import ClassVar
+
 from gateway.process.files.queue_database import QueueDatabase
 
 
@@ -7,7 +9,7 @@ class Words(QueueDatabase):
     """A queue that stores only properties."""
 
     migration_set = "words"
-    migrations_known = ("m001_properties",)
+    migrations_known: ClassVar[tuple[str, ...]] = ("m001_properties",)
 
     def _migrate(self) -> None:
         execute = self._connection.execute
@@ -21,6 +23,18 @@ class Words(QueueDatabase):
     def write(self, word: str) -> None:
         self.begin()
         self.set_property("word", word)
+
+
+class OlderWords(Words):
+    """A file from a time when the program had other migrations."""
+
+    migrations_known = ("m001_old", "m002_old")
+
+    def _migrate(self) -> None:
+        super()._migrate()
+        execute = self._connection.execute
+        execute("UPDATE _sqlite_migrations SET name = 'm001_old'")
+        execute("INSERT INTO _sqlite_migrations VALUES ('words', 'm002_old')")
 
 
 class NewerWords(Words):
