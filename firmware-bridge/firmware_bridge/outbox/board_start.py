@@ -21,6 +21,9 @@ BLOCKS_PER_START_MAX = FRAMES_REMEMBERED // FRAMES_PER_BLOCK + 1
 RESENDS_MAX = 64
 # A board's next frame is at most this far ahead of its latest accepted frame.
 FRAMES_AHEAD_MAX = 32
+# A new frame is normally at most this far behind it: a board sends its unacknowledged frames in any
+# order. The limit is twice the number of these, because a board may have discarded some.
+FRAMES_BEHIND_MAX = 64
 
 DIGEST_BYTES = 8
 BLOCK_BYTES = FRAMES_PER_BLOCK * DIGEST_BYTES
@@ -96,11 +99,13 @@ class BoardStart:
         )
 
     def is_next(self, sequence: int) -> bool:
-        """Return True if a new frame with this number can be accepted.
+        """Return True if a new frame with this number is expected.
 
-        The number must be unused, and at most `FRAMES_AHEAD_MAX` above the latest accepted number.
+        The number must be unused and near the latest accepted number: at most `FRAMES_BEHIND_MAX`
+        below it, and at most `FRAMES_AHEAD_MAX` above it.
         """
-        return sequence <= self.latest + FRAMES_AHEAD_MAX and self.is_free(sequence)
+        distance = sequence - self.latest
+        return -FRAMES_BEHIND_MAX <= distance <= FRAMES_AHEAD_MAX and self.is_free(sequence)
 
     def note_resent(self, sequence: int) -> None:
         """Record that the frame `sequence` was received again."""

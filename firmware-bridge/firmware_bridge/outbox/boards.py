@@ -145,6 +145,11 @@ class Boards:
             # The board has discarded frames, or was not connected for a while.
             if sequence > start.latest:
                 return Placement(start, is_new=True, begins=False)
+        for start in starts:
+            # An old frame that never arrived. It is recorded here only if it fits nowhere better:
+            # the record of a board that is far ahead would soon forget it, and not know its repeat.
+            if start.is_free(sequence):
+                return Placement(start, is_new=True, begins=False)
         repeat = self._starts_counted(identity.device, identity.boot)
         if repeat >= REPEATS_MAX:
             raise TooManyStarts

@@ -11,7 +11,7 @@ from firmware_bridge.outbox.boards import BOOTS, BoardRows, Boards, Placement, T
 from firmware_bridge.protocols.frame import Frame
 from firmware_bridge.readings.measurement import Measurement
 from firmware_bridge.readings.numbering import BoardIdentity
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 DEVICE = 7
@@ -231,6 +231,8 @@ class PhysicalBoard:
 
 @settings(max_examples=300)
 @given(st.integers(0, 2**32))
+# A frame was recorded with the other board, which was far ahead, and forgotten there.
+@example(1_564_782_587)
 def test_nothing_is_lost_or_doubled_through_resends_flashing_swaps_and_kills(seed: int) -> None:
     live(seed, Taken())
 
