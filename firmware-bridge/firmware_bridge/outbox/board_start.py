@@ -21,7 +21,7 @@ BLOCKS_PER_START_MAX = FRAMES_REMEMBERED // FRAMES_PER_BLOCK + 1
 RESENDS_MAX = 64
 # A board's next frame is at most this far ahead of its latest accepted frame.
 FRAMES_AHEAD_MAX = 32
-# A new frame is normally at most this far behind it: a board sends its unacknowledged frames in any
+# A new frame is normally at most this far below it: a board sends its unacknowledged frames in any
 # order. The limit is twice the number of these, because a board may have discarded some.
 FRAMES_BEHIND_MAX = 64
 

@@ -201,11 +201,10 @@ def test_a_board_that_begins_again_too_often_is_refused(monkeypatch: pytest.Monk
 
 def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(boards_module, "BLOCKS_MAX", 50)
-    boards = Boards()
-    disk = Disk()
+    boards, disk = Boards(), Disk()
     for sequence in range(1, 3000):
-        for device in range(10):
-            identity, digest = BoardIdentity(device, 1, sequence), digest_of(sequence)
+        digest = digest_of(sequence)
+        for identity in (BoardIdentity(device, 1, sequence) for device in range(10)):
             boards.accept(boards.place(identity, digest, "a"), identity, digest, "a")
         disk.save(boards.take_changes())
         assert len(disk.blocks) <= 50
@@ -231,8 +230,7 @@ class PhysicalBoard:
 
 @settings(max_examples=300)
 @given(st.integers(0, 2**32))
-# A frame was recorded with the other board, which was far ahead, and forgotten there.
-@example(1_564_782_587)
+@example(1_564_782_587)  # the other board was far ahead
 def test_nothing_is_lost_or_doubled_through_resends_flashing_swaps_and_kills(seed: int) -> None:
     live(seed, Taken())
 
