@@ -46,9 +46,8 @@ class ProofEnds:
     ) -> None:
         """Apply the current lists of users and the configured limit.
 
-        A user with a stored session can be without an expiry time, because an earlier version wrote
-        the session or a power cut lost the time. The user's authentication then counts as expiring
-        now.
+        A user with a stored session can be without an expiry time if a power cut lost it. The
+        user's authentication then counts as expiring now.
 
         Args:
             listed: users in the password file. None if authentications do not expire, because all
