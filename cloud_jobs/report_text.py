@@ -1,4 +1,4 @@
-"""Text form of an ingest report, as tables for a terminal."""
+"""Formats an ingest report as text tables for a terminal."""
 
 from __future__ import annotations
 

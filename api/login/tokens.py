@@ -39,9 +39,9 @@ class Tokens:
         return found
 
     def all(self, now: float) -> tuple[list[Token], str | None]:
-        """Return all tokens, and a sentence about a problem with the file.
+        """Return all tokens, and an error message if the file cannot be used, otherwise None.
 
-        The sentence is None if the file can be used.
+        If the file cannot be used, the list of tokens is empty.
         """
         self._read_if_changed(now)
         return self._tokens, self._problem

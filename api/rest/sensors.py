@@ -145,9 +145,9 @@ async def frames(
 async def save(request: Request) -> ChangedSensors:
     """Add or change a sensor: write its configuration file, and start reading the sensor.
 
-    Requires the role `operator` or `administrator`. The file is checked first, in the same way as
-    by the command `oncegate check-config`, and is written only if it is valid. Status 409 means
-    that the file exists already, or that another operator has changed it.
+    Requires the role `operator` or `administrator`. The file is written only if it passes
+    the checks of the command `oncegate check-config`. Status 409 means that the file exists
+    already, or that another operator has changed it.
     """
     return await ask_bridge(
         request, "serial_save", await given_in(request, SaveSensor), ChangedSensors

@@ -66,7 +66,7 @@ class Audit:
 
 @contextmanager
 def audit_of(tables: Tables, progress: Progress = lambda _: None) -> Iterator[Audit]:
-    """Audit the ingested tables. Yield the result, and release its Spark cache after the block."""
+    """Audit the tables, and yield the result. Spark caches it until the `with` statement ends."""
     kept: list[DataFrame] = []
 
     def keep(rows: DataFrame) -> DataFrame:

@@ -144,7 +144,10 @@ def confirmed_files(known: Queryable, files: Sequence[SignedFile]) -> list[Named
 
 
 def rows_of(keys: Sequence[GatewayKey], batch: int) -> list[dict[str, Any]]:
-    """Return keys as rows of the table `gateway_keys`, with batch number and current time."""
+    """Return the keys as rows of the table `gateway_keys`.
+
+    Each row also contains the batch number and the current time.
+    """
     stamp = {"batch": batch, "added_at": datetime.now(UTC)}
     return [asdict(key) | stamp for key in keys]
 

@@ -73,9 +73,11 @@ def _boards_of(split: Split) -> list[Board]:
 def any_stored(tables: Tables, found: Found, batch: int) -> bool:
     """Return True if an earlier batch may have stored a reading of this batch.
 
-    The batch itself must not contain a reading twice. Unless there are too many boards, each board
-    is compared only with its own stored frame numbers, because the boards of a gateway use similar
-    numbers.
+    Each board's frame numbers are compared only with stored numbers of the same board, because the
+    boards of a gateway use similar numbers. If there are more than `BOARDS_COMPARED_MAX` boards, or
+    readings without a board's number, only the number ranges of whole gateways are compared. The
+    result can then be True although no reading is stored. Repeats within the batch itself are not
+    detected.
     """
     if found.by_message or len(found.boards) > BOARDS_COMPARED_MAX:
         rows = tables.query(

@@ -1,10 +1,10 @@
-"""Parser that converts all lines of a trusted segment to Arrow columns together.
+"""Fast parser that converts the lines of a trusted segment to Arrow columns.
 
 It uses Arrow's JSON parser, which creates no Python objects for the lines. The lines must have the
 form in which a gateway writes them: one object per line, fields of the right types, and consecutive
-sequence numbers. Otherwise, for example if a line is malformed or has a field of a later version,
-the lines are parsed one by one (`cloud_jobs.ingest.segment_file`). Both parsers return the same
-result for a valid line.
+sequence numbers. If a single line differs, for example because it is malformed or has a field of a
+later version, all lines of the segment are parsed one by one (`cloud_jobs.ingest.segment_file`).
+Both parsers return the same result for a valid line.
 """
 
 from __future__ import annotations

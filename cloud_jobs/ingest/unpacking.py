@@ -28,9 +28,11 @@ Mapped = Callable[[Batches], Batches]
 
 
 def unpacking_events(batch_number: int, columns: StructType = EVENTS) -> Mapped:
-    """Return a function that converts staged files to their rows of the table `events`.
+    """Return a function that unpacks staged files into rows of the table `events`.
 
-    The input columns are EVENT_PARTS and `events`. `columns` selects the columns of the rows.
+    Each input row is a staged file. It has the columns EVENT_PARTS, and a column `events` that
+    contains the file's events as an Arrow stream. `batch_number` is the value of the column `batch`
+    in the returned rows, and `columns` is the schema of these rows.
     """
     arrow = to_arrow_schema(columns, timezone="UTC")
 

@@ -1,4 +1,4 @@
-"""Retries of refused segments at the next ingestion.
+"""Marks refused segments, so that the next ingestion examines them again.
 
 After an upgrade the job may accept a segment that it refused before, for example one of a newer
 format version. However, ingestion skips a file that was refused before and has not changed.

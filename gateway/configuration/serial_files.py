@@ -186,7 +186,7 @@ class SerialFiles(Generic[Result]):
         return found
 
     def _checked(self, path: Path, content: bytes | None) -> Result:
-        """Check the configuration with new contents of a file. Raises ChangeRefused on failure."""
+        """Check the configuration with a changed file. Return the result or raise ChangeRefused."""
         try:
             return self._check({path.name: content})
         except ConfigurationError as error:

@@ -68,7 +68,9 @@ def tenants_in(written: object, source_of: SourceOf) -> tuple[dict[str, dict[str
 def tables_of(
     own: Mapping[str, Any], around: Mapping[str, Any], *, data_dir: str, control_dir: str | None
 ) -> dict[str, Any]:
-    """Return a tenant's tables in the form of a complete file, including inherited limits.
+    """Return the complete configuration tables of a tenant, including inherited limits.
+
+    The result has the same structure as a configuration file of a gateway without tenants.
 
     Args:
         own: the tenant's tables.

@@ -83,7 +83,11 @@ class LaneStorage(PersistentStorage):  # type: ignore[misc]
         self._pass_answer()
 
     def remove_message_by_mid(self, mid: int) -> None:
-        """Process a PUBACK, a PUBCOMP, or a PUBREC with an error."""
+        """End the exchange of a message, because its last acknowledgement has arrived.
+
+        gmqtt calls this method for a PUBACK, a PUBCOMP, or a PUBREC with an error. The packet
+        identifier `mid` is ignored, because the stored acknowledgement contains it.
+        """
         self._pass_answer()
 
     @property

@@ -1,4 +1,4 @@
-"""Alarm conditions of the machine: the processor's temperature and its power supply.
+"""Alarm conditions of the machine: a hot processor, and a power supply that is too weak.
 
 This module does no I/O.
 """

@@ -59,10 +59,12 @@ class Placement:
 class BoardRows:
     """Database rows about boards: all stored rows, or the changes since the last commit.
 
-    A row in `blocks` contains the key of a board's start, the number of a block, the digests in the
-    block, and a number that orders the blocks by their latest use. A row in `counts` contains how
-    many starts had the same boot number. If old rows of `counts` are deleted, a row in `floors`
-    summarizes them for each device: their highest boot number, and their highest number of starts.
+    - `blocks`: the key of a board's start, the number of a block, the digests in the block, and a
+      number that orders the blocks by their latest use
+    - `counts`: a device's boot number, and the number of starts with this boot number
+    - `floors`: a summary of a device's deleted rows of `counts`: the highest boot number, and the
+      highest number of starts
+    - `removed_blocks`, `removed_counts`: the keys of deleted rows
     """
 
     blocks: list[tuple[StartKey, int, bytes, int]] = field(default_factory=list)

@@ -1,11 +1,11 @@
 """Frames that boards and the bridge exchange: readings, acknowledgements, commands and answers.
 
-Each frame is COBS-stuffed and enclosed in 0x00 bytes. All integers are unsigned and big-endian; for
-example, u32 has 32 bits::
+Each frame is COBS-stuffed and enclosed in 0x00 bytes. All integers are unsigned and big-endian:
+u8, u16 and u32 have 8, 16 and 32 bits::
 
     kind u8 | device u32 | boot u32 | sequence u32 | content | crc16 u16
 
-    kind 0x01    readings: a SenML-CBOR pack (this kind is also the format version)
+    kind 0x01    readings: a SenML-CBOR pack (the 1 is also the version of the format)
          0x81    acknowledgement of readings: no content
          0x82    command: command u8, argument u32
          0x42    answer to a command: result code u8

@@ -124,9 +124,10 @@ class Detection:
         }
 
     async def run(self) -> None:
-        """Detect the device, and then read its values until cancelled.
+        """Detect the device. If one is found, read its values until cancelled or timed out.
 
-        This takes at most `SECONDS_MAX` in total. A failure is recorded in the state, not raised.
+        The time limit `SECONDS_MAX` covers detection and reading together. A timeout or the loss of
+        the port is recorded in the attribute `state`, and not raised.
         """
         try:
             async with asyncio.timeout(SECONDS_MAX):

@@ -28,8 +28,9 @@ async def poll_for_meter(
 ) -> AsyncGenerator[tuple[Line, str, Guess | None], None]:
     """Poll a port once with each protocol (D0 and M-Bus), and yield one result per protocol.
 
-    A result has three parts: the line settings, the name of the protocol, and a guess. The guess is
-    None if no meter responded.
+    A result has three parts: the line settings, the name of the protocol, and a `Guess`. The guess
+    describes the meter that was found, with its settings and its first frame. It is None if no
+    valid response was received.
 
     Raises:
         PortLost: if the port does not exist or is in use.

@@ -1,4 +1,4 @@
-"""The latest frames of a port for operators: the bytes on the line, the values and the errors.
+"""The latest frames of a serial port, shown to operators with their bytes, values and errors.
 
 A decoder does not report which bytes belong to a frame. An entry therefore contains all bytes since
 the previous entry, up to the read in which a frame became complete or was found to be damaged. If

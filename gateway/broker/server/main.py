@@ -82,7 +82,7 @@ async def serve(
 
 
 class RunningBroker:
-    """A running broker, which starts and stops all its parts."""
+    """The parts of the broker, such as its event loop and listeners. Starts and stops them."""
 
     def __init__(
         self,

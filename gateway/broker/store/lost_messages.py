@@ -82,11 +82,13 @@ def lost_messages(connection: sqlite3.Connection, recovered: Recovered) -> list[
 
 
 def _loss_at_end(recovered: Recovered) -> str:
-    """Return a log sentence with the number of messages lost with the end of the journal.
+    """Return a log sentence with the maximum number of messages lost with the journal's end.
 
-    The number is an upper limit, because each lost message accounts for at least one lost event.
-    QoS 2 messages that are waiting for a PUBREL are counted, because the PUBREL can be among the
-    lost events. In that case, the publisher does not send the message again.
+    The exact number is unknown. The maximum is the smaller of two upper limits:
+
+    - the number of lost events, because each lost message had at least one event
+    - the number of messages that were numbered in the lost part, plus the QoS 2 messages that are
+      waiting for a PUBREL. If the PUBREL was lost, the publisher does not send the message again.
     """
     journal, sessions = recovered.journal, recovered.state.numbers.values()
     held = sum(len(session.inbound) for session in sessions)

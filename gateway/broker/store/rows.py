@@ -48,10 +48,10 @@ def queue_row(delivery: Delivery) -> Row:
 
 
 def outbound_row(delivery: Delivery) -> Row:
-    """Return the row for a delivery in flight in the table `outbound`.
+    """Return the row of the table `outbound` for a delivery that is in flight.
 
-    Before the PUBREC arrives, the column `state` contains SENT. Afterwards, the column contains
-    RECEIVED plus the position of this PUBREC in the order in which PUBRECs arrived.
+    The column `state` contains SENT until the PUBREC arrives, and then RECEIVED plus a number. The
+    numbers show the order in which PUBRECs arrived.
     """
     return (
         delivery.session.number,

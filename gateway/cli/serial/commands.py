@@ -89,8 +89,8 @@ def list_ports(as_json: JsonOption = False) -> None:
 def list_devices(config: ConfigOption = None, as_json: JsonOption = False) -> None:
     """List the known Modbus devices: the names that the key `device` accepts.
 
-    This key belongs to a device on a serial port. Put descriptions of your own
-    devices in devices/, next to the configuration file.
+    Set this key in gateway.toml for each device on a Modbus port. Put
+    descriptions of your own devices in devices/, next to the configuration file.
 
     Example:
 

@@ -20,7 +20,7 @@ class UnusableAnswer(Exception):
 class Refused(Exception):
     """Error raised if the broker refused a request.
 
-    `code` is the error code for programs, and `message` is a text for people.
+    `code` is the error code for programs, and `message` is an explanation for a person.
     """
 
     def __init__(self, code: str, message: str) -> None:

@@ -39,11 +39,11 @@ class Subscription:
 
 
 def names_group(topic_filter: str) -> bool:
-    """Return True if a filter is a valid shared subscription (5.0 section 4.8.2).
+    """Return True if a topic filter is a valid shared subscription, `$share/NAME/FILTER`.
 
-    The result does not depend on the client's protocol version. An invalid shared subscription is
-    refused if the client uses MQTT 5.0. If the client uses an older version, it is an ordinary
-    filter, and must not be split.
+    Only the filter is examined. If the result is False for a filter that begins with `$share/`, the
+    caller must consider the client's protocol version. MQTT 5.0 requires that the filter is refused
+    (section 4.8.2). In older versions it is an ordinary filter.
     """
     return is_shared_filter(topic_filter) and validate_shared_filter(topic_filter) is None
 

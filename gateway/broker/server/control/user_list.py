@@ -14,10 +14,10 @@ line of the protocol."""
 
 
 class UserListCommands:
-    """Handler for the command `users`.
+    """Handler for the command `users`, which lists users.
 
-    The list consists of the users in the password file and the users whose stored data is counted
-    for quotas.
+    Listed are the users in the password file, and the users whose stored data is counted for
+    quotas.
     """
 
     def __init__(self, event_loop: EventLoop) -> None:

@@ -200,7 +200,11 @@ class FairReader:
         self._read_on(channel)
 
     def _read_on(self, channel: Channel) -> None:
-        """Pass buffered bytes to the broker core in pieces, up to one slice of work."""
+        """Pass a client's buffered bytes to the broker core, up to about a millisecond of work.
+
+        The remaining bytes stay buffered. If the buffers of all clients together exceed
+        `UNREAD_BYTES_MAX`, all bytes of this client are passed.
+        """
         connection, data, position = channel.connection, channel.unread, channel.unread_from
         self.unread_bytes -= channel.unread_counted
         # If too much data waits for its turn, memory is more important than time.

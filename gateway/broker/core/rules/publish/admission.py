@@ -155,7 +155,7 @@ def retained_limit_of(core: Core, connection: Connection, packet: Publish) -> st
 
 
 def message_of(core: Core, packet: Publish) -> Message:
-    """Create the message of a PUBLISH, with the next message number."""
+    """Create a message from a PUBLISH packet, and assign the next message number to it."""
     number = core.state.next_message_number
     core.state.next_message_number = number + 1
     message = Message(
