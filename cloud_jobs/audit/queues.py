@@ -74,9 +74,13 @@ def _last_queued_before(entries: DataFrame) -> DataFrame:
 def waiting_messages(positions: DataFrame, events: DataFrame) -> DataFrame:
     """Select the queued messages that were neither sent nor removed.
 
-    The new column `is_passed` is True if a message at a later position of the queue was sent. If
-    so, the event `passed_at` started the delivery of the later message. `positions` is the result
-    of `position_uses`.
+    Two columns are new. `is_passed` is True if a message at a later position of the queue was sent.
+    If so, `passed_at` is the sequence number of the event that started the delivery of the last of
+    these messages.
+
+    Args:
+        positions: result of `position_uses`.
+        events: all events to check. They show which messages were removed from the queue.
     """
     starts = positions.where(is_event("delivery_started"))
     furthest = starts.groupBy(*SESSION).agg(

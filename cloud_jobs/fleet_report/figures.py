@@ -232,10 +232,7 @@ def _edge(tables: QueryEngine, which: str, condition: str) -> datetime.date | No
 
 
 def _fleet(tables: QueryEngine, cells: str) -> list[Row]:
-    """Return one row per day, with totals over all gateways.
-
-    For durations, the row contains the median and the maximum of the gateways' values instead.
-    """
+    """Return one row per day: totals over all gateways, but medians and maxima of durations."""
     return tables.rows(
         f"{cells} SELECT day, count(*) AS gateways, {_TOTALS}, "
         "count(CASE WHEN verdict = 'ok' THEN 1 END) AS ok, "
@@ -290,7 +287,10 @@ def _last_seen(now: datetime.datetime) -> str:
 
 
 def _latest_states(tables: QueryEngine, gateways: list[str], now: datetime.datetime) -> list[Row]:
-    """Return each gateway's last event time, version, and time quality since its latest start."""
+    """Return the time of each gateway's last event, its version, and its time quality.
+
+    The time quality is the worst quality of the times since the gateway's latest start.
+    """
     if not gateways:
         return []
     return tables.rows(

@@ -285,7 +285,7 @@ class Batch:
         self.after_step("segments")
 
     def _commit_quarantine(self, refused: list[DataFrame], segments: list[dict[str, Any]]) -> None:
-        """Commit all refused segments to `quarantine`, and other refused rows up to a limit."""
+        """Commit rows of refused files (`segments`) and, up to a limit, of other `refused` data."""
         rows = [quarantine.bounded(reduce(DataFrame.unionByName, refused))] if refused else []
         if segments:
             rows.append(self.tables.frame("quarantine", segments))

@@ -127,11 +127,12 @@ def _bases(fields: Columns, position: pa.Int64Array) -> Columns:
 def _are_short(
     fields: Columns, base: Columns, records: pa.Int32Array, topics: pa.StringArray, of: pa.Array
 ) -> pa.BooleanArray:
-    """For each record, return True if it is short enough for its base fields to be applied.
+    """For each record, return True if it is short enough to be processed.
 
-    The limit protects the memory, because a base name is repeated for each record. The length of a
-    record times the number of records in its pack must be at most PACK_CHARACTERS_MAX. If all short
-    records together are longer than CHARACTERS_TOGETHER_MAX, return False for all of them.
+    Applying base fields copies a base name into each record of a pack, so long names could fill the
+    memory. A record's length is that of its base name, name, unit and topic. Multiplied by the
+    number of records in the pack, it must be at most PACK_CHARACTERS_MAX. If all short records
+    together are longer than CHARACTERS_TOGETHER_MAX, return False for all of them.
     """
     length = {name: pc.utf8_length(fields[name]) for name in ("bn", "n", "bu", "u")}
     unit = pc.coalesce(length["u"], length["bu"].take(base["bu"]))

@@ -1,9 +1,14 @@
 """Check of the signature in a segment's footer (docs/formats/session-log.md, "Signature").
 
-The signature uses Ed25519 (RFC 8032). The signed text is ASCII and has six lines with line ends::
+The signature uses Ed25519 (RFC 8032). The signed text is ASCII and has six lines, each of which
+ends with a line feed. The first line is always the same. The others contain these values::
 
     oncegate-session-log-signature-1
-    gateway | segment | first sequence | last sequence | sha256 of the lines before the footer
+    <gateway>
+    <segment number>
+    <first sequence number>
+    <last sequence number>
+    <SHA-256 of the lines before the footer>
 """
 
 from __future__ import annotations

@@ -75,13 +75,16 @@ the wanted event is `message_held`, and False for `message_released`."""
 
 
 def split(origins: Sequence[Origin], overlapping: Iterable[str], earlier_events: Before) -> Split:
-    """Separate gateways that may have duplicates in a batch (ambiguous) from all others.
+    """Separate the gateways of a batch that may have duplicate events or records from all others.
+
+    The gateways that may have duplicates are called ambiguous.
 
     Args:
         origins: the trusted files of the batch that contain events.
         overlapping: gateways with an event that may be stored already or occur twice in the batch.
-        earlier_events: function that searches earlier batches for the missing events of messages
-            with only one of the events `message_held` and `message_released` in this batch.
+        earlier_events: function that searches earlier batches for missing events. A message has the
+            events `message_held` and `message_released`. If only one of them is in this batch, the
+            other one is searched.
     """
     ambiguous = {*overlapping} | {one.gateway for one in origins if one.outline is None}
     ambiguous |= _repeating(origins)

@@ -81,8 +81,8 @@ class Arrivals:
     def has_room_for(self, device: int) -> bool:
         """Return True if the outbox accepts frames of the board `device`.
 
-        If the outbox already has records of the maximum number of boards, frames of other boards
-        are refused.
+        The outbox keeps a record of each board, up to a maximum number of boards. When this number
+        is reached, frames of boards without a record are refused.
         """
         return self._boards.has_room_for(device)
 

@@ -136,9 +136,9 @@ def is_fact(name: str) -> bool:
 
 
 def _forget_one_gone(device: SeenDevice) -> bool:
-    """Forget one value of the device that is no longer configured, to make room for another value.
+    """Make room for a new value of a device, by forgetting one that is no longer configured.
 
-    Return False if there is no such value.
+    Return False if the device has no such value.
     """
     gone = next((name for name, value in device.values.items() if value.is_gone), None)
     if gone is not None:

@@ -55,7 +55,11 @@ class Overhearing:
         return [self._text_of(each) for each in self._traffic.feed(data)]
 
     def read_silence(self) -> list[str]:
-        """Return the texts of the buffered frames that silence on the line has completed."""
+        """Return the texts of all frames that remain in the buffer.
+
+        Call this when the line has become silent, because a silence ends the last frame. A frame
+        that is still incomplete counts as damaged.
+        """
         return [self._text_of(each) for each in self._traffic.flush()]
 
     def _text_of(self, found: Message | Damage) -> str:

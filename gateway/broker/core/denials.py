@@ -39,7 +39,11 @@ class Denials:
         """Denials of pairs beyond `ENTRIES_MAX` since they were last logged."""
 
     def add(self, reason: str, client_id: str, username: str | None, topic: str) -> None:
-        """Count a denied action. `reason` is its type. `topic` is the denied topic or filter."""
+        """Count a denied action of a client.
+
+        `reason` is the type of denial, as in `errors` of the status. `topic` is the topic or filter
+        that was denied.
+        """
         key = (client_id, reason)
         entry = self._entries.get(key)
         if entry is None:

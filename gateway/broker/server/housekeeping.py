@@ -186,7 +186,8 @@ class Housekeeping:
     def _remove_selected(self, selected: Round) -> None:
         """Start to remove the selected files.
 
-        The numbers of events that might now be missing in the session log are logged first.
+        Events in these files might then be missing in the session log. The ranges of their sequence
+        numbers are logged first.
         """
         removals = selected.removals
         if not removals:

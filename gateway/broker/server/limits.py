@@ -96,7 +96,7 @@ def bound_by_files(configuration: Configuration) -> str | None:
 
 
 def when_full_of(configuration: Configuration) -> Callable[[str], WhenFull] | None:
-    """Return a function that maps a client identifier to the policy for that client's full queue.
+    """Return a function from a client identifier to the behaviour of the client's queue when full.
 
     Return None if there is no `[[queues]]` table.
     """

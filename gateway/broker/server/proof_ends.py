@@ -46,16 +46,16 @@ class ProofEnds:
     ) -> None:
         """Apply the current lists of users and the configured limit.
 
-        A user with a stored session can be without an expiry time if a power cut lost it. The
-        user's authentication then counts as expiring now.
+        A power cut can lose the expiry time of a user who has a stored session. If such a user is
+        not listed, the authentication counts as expiring now.
 
         Args:
             listed: users in the password file. None if authentications do not expire, because all
                 users can be listed or clients are not authenticated. All expiry times are then
                 deleted.
             outlived_seconds: how long sessions outlive an authentication, or None if unlimited.
-            has_database: True if users can also be in a database. The database is queried
-                regularly, so its users have no expiry time.
+            has_database: True if users can also be in a database. A user whose expiry time was lost
+                then counts as a user from the database, whose authentication does not expire.
             gone: users who are known to have been removed.
         """
         self._outlived_ms = None

@@ -168,9 +168,8 @@ def _read_wal(descriptor: int, at: int) -> bytes:
 def empty_wal(connection: sqlite3.Connection) -> None:
     """Copy the WAL of earlier runs into the database file, sync it, and start a new WAL.
 
-    Otherwise new data would be appended to a WAL that might not be durable. The old WAL is kept if
-    another process is reading it or the disk is too full. This is harmless because `rewrite_wal`
-    made it durable.
+    If another process is reading the old WAL or the disk is too full, the old WAL is kept, and new
+    data is appended to it. This is harmless if `rewrite_wal` has made the old WAL durable before.
     """
     try:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()

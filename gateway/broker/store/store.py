@@ -54,9 +54,8 @@ class Store:
         If the disk is full, the journal's reserve is deleted first, so that stored messages can be
         delivered.
 
-        Raises:
-            StoreUnavailable: the disk is full, read-only or otherwise unusable, or the data is from
-                another version. Nothing was changed.
+        Raises StoreUnavailable if the disk is full, read-only or otherwise unusable, or the data is
+        from another version. Nothing was changed.
         """
         try:
             try:
@@ -211,8 +210,7 @@ class Store:
     def commit_rows(self) -> None:
         """Commit the checkpoint rows, whose batch must already be durable. This call blocks.
 
-        Raises:
-            sqlite3.Error: the state on disk is uncertain. The process must then exit.
+        Raises sqlite3.Error if the state on disk is uncertain. The process must then exit.
         """
         self._checkpoints.commit_rows()
 
@@ -223,8 +221,7 @@ class Store:
     def finish_checkpoint(self) -> int:
         """Make the committed rows durable. This call blocks.
 
-        Returns:
-            The sequence number to pass to `checkpoint_finished`.
+        Return the sequence number to pass to `checkpoint_finished`.
         """
         self._end_record.fsync()
         return self._checkpoints.finish()
@@ -258,8 +255,7 @@ class Store:
     def truncate_journal(self, bytes_max: int) -> tuple[int, int] | None:
         """Shrink the journal to `bytes_max` by deleting old files whose events are in the tables.
 
-        Returns:
-            First and last sequence number of deleted events that were not exported, or None.
+        Return the first and last sequence number of deleted events that were not exported, or None.
         """
         dropped = self.journal.drop(self._checkpoints.first_uncovered, bytes_max)
         if dropped is None:
@@ -277,7 +273,11 @@ class Store:
         contents: list[int],
         payload_bytes_max: int | None = None,
     ) -> tuple[dict[int, Message], list[Delivery], int]:
-        """Load `count` deliveries of a session's queue, and the messages numbered in `contents`."""
+        """Load queued deliveries of a session, and the messages with the numbers in `contents`.
+
+        `count` queue positions are read from `first_position` on, or fewer if their payloads reach
+        `payload_bytes_max` bytes. The last result is the number of positions that were read.
+        """
         reader = self._files.reader
         messages = load_contents(reader, contents)
         end = first_position + count

@@ -1,4 +1,7 @@
-"""`oncegate report`: HTML pages about the fleet and its sensors, without Java."""
+"""`oncegate report`: writes HTML pages about the fleet and its sensors.
+
+The command reads the tables directly, so that it runs on machines without Spark and Java.
+"""
 
 import datetime
 import sys

@@ -35,7 +35,11 @@ def is_data(path: str) -> bool:
 
 
 def is_top_of_data(name: str) -> bool:
-    """Return True if the file or folder `name`, at the top of a data directory, is data."""
+    """Return True if `name` is that of a file or folder in which the programs store data.
+
+    The file or folder is directly in the data directory, or in a tenant's folder. Examples are
+    `journal` and `broker.db`.
+    """
     return name in _FOLDERS or name in _FILES or name.startswith(PREFIXES_OF_OURS)
 
 

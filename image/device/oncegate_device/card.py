@@ -46,7 +46,7 @@ _WORDS = {
 
 
 def publish(places: Places, start: Start) -> None:
-    """Write the card's status to its file, which all users on the card may read."""
+    """Write the card's status to the file `places.card`, readable by every Linux user."""
     places.run.mkdir(exist_ok=True)
     write(places.card, json.dumps(facts_of(places, start), indent=1) + "\n", 0o644)
 

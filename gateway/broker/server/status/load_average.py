@@ -12,7 +12,7 @@ WINDOWS_SECONDS: Final = {"1min": 60.0, "5min": 300.0, "15min": 900.0}
 
 
 class LoadAverages:
-    """The load averages of several counters."""
+    """Averages of the rates at which several counters increase, over 1, 5 and 15 minutes."""
 
     def __init__(self, counts: dict[str, int], now: float) -> None:
         self._counts = counts
