@@ -121,7 +121,11 @@ class Campaign:
         """Return the number of kills and cuts so far, and the counts."""
         counted = {way.name: (way.taken, dict(way.counts)) for way in self.ways}
         cuts = self.proxy.cuts if self.proxy else 0
-        return f"kills {dict(self.kills)}, cuts {cuts}, messages {counted}"
+        again = len(self.repeated.messages)
+        return (
+            f"kills {dict(self.kills)}, cuts {cuts}, messages {counted}, "
+            f"published again after PUBREL by the upstream broker: {again}"
+        )
 
     def stop(self) -> None:
         """Stop every process. The files remain."""
