@@ -36,7 +36,7 @@ class Reported(BaseModel):
 
 
 class FromSensors(Reported):
-    """Base class of reports with values from sensors. Any of these values may be invalid.
+    """Base class of reports with values from sensors. Any value may be invalid.
 
     Every field has a default value, which replaces an invalid value.
     """

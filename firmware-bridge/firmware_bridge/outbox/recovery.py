@@ -61,9 +61,14 @@ def _salvage_readings(damaged: sqlite3.Connection, store: OutboxStore) -> int:
     count = torn = highest = 0
     # Read from both ends, so that a damaged page in the middle hides neither the oldest nor the
     # newest rows.
-    select = "SELECT number, topic, payload, retain FROM readings ORDER BY number "
+    # A table with a damaged schema may lack this column.
+    columns = {row[1] for row in _readable(damaged, "PRAGMA table_info(readings)")}
+    retain = "retain" if "retain" in columns else "0"
     for order in ("ASC", "DESC"):
-        query = select + order
+        query = (
+            f"SELECT number, topic, payload, {retain} FROM readings "  # noqa: S608 - see above
+            f"ORDER BY number {order}"
+        )
         for number, topic, payload, retained in _readable(damaged, query):
             if order == "DESC" and number <= highest:
                 break

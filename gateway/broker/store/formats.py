@@ -42,6 +42,17 @@ def other_format(file: Path, found: str, understood: str, *, is_older: bool) -> 
     )
 
 
+def other_magic(file: Path, magic: bytes, understood: bytes) -> OtherFormat:
+    """Return the error for a file that contains `magic` where `understood` is expected.
+
+    The last byte of a magic is the digit of its format.
+    """
+    is_older = magic < understood
+    return other_format(
+        file, magic.decode("ascii", "replace"), understood.decode(), is_older=is_older
+    )
+
+
 def format_of(connection: sqlite3.Connection) -> str | None:
     """Return the format of a database, or None if the database is empty.
 
@@ -82,5 +93,4 @@ def refuse_other_blob(file: Path, blob: bytes) -> None:
     if magic == layout.BLOB_MAGIC or not magic.startswith(layout.BLOB_MAGIC_PREFIX):
         return
     if len(blob) > layout.CRC.size and has_valid_crc(blob):
-        found, understood = magic.decode("ascii", "replace"), layout.BLOB_MAGIC.decode()
-        raise other_format(file, found, understood, is_older=magic < layout.BLOB_MAGIC)
+        raise other_magic(file, magic, layout.BLOB_MAGIC)

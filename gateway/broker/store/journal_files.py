@@ -14,7 +14,7 @@ from zlib import crc32
 
 from gateway.broker.core.records import layout
 from gateway.broker.core.records.blob import has_valid_crc
-from gateway.broker.store.formats import other_format, refuse_other_blob
+from gateway.broker.store.formats import other_magic, refuse_other_blob
 from gateway.broker.store.medium import Contents, read_blocks, read_whole
 
 FOLDER_NAME = "journal"
@@ -96,8 +96,7 @@ def _head_of(path: Path, attempts: int) -> tuple[tuple[bytes, int] | None, bool]
         os.close(descriptor)
     magic = head.data[: len(HEADER_MAGIC)]
     if magic != HEADER_MAGIC and magic.startswith(HEADER_MAGIC_PREFIX) and _is_sound(head.data):
-        found, understood = magic.decode("ascii", "replace"), HEADER_MAGIC.decode()
-        raise other_format(path, found, understood, is_older=magic < HEADER_MAGIC)
+        raise other_magic(path, magic, HEADER_MAGIC)
     return salt_in(head.data), not head.unreadable
 
 

@@ -39,7 +39,7 @@ class Pace:
 
 
 class MemoryQueues:
-    """All clean sessions, whose queues are in memory, and the total size of these queues."""
+    """All clean sessions, and the total size of their queues, which are in memory."""
 
     def __init__(self) -> None:
         self.bytes_count = 0
