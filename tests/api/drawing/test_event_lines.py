@@ -12,8 +12,9 @@ def event(name: str, **fields: object) -> Event:
 
 
 STORED_OTHERWISE = {
-    *(RecordKind.OBSERVED, RecordKind.DELIVERED_AT_QOS0, RecordKind.EXPIRY_CHANGED),
-    RecordKind.RETAINED_BY,
+    RecordKind.OBSERVED,
+    RecordKind.DELIVERED_AT_QOS0,
+    RecordKind.EXPIRY_CHANGED,
 }
 """Kinds of records whose events have different names."""
 

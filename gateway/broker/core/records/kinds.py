@@ -31,15 +31,13 @@ class RecordKind(Word):
     DELIVERED_AT_QOS0 = 17
     MESSAGE_DROPPED = 18
     # Records about a topic, without a session.
-    RETAINED_SET = 19
     RETAINED_CLEARED = 20
+    RETAINED_SET = 25
     # Further facts about a session.
     WILL_SET = 21
     WILL_CLEARED = 22
     EXPIRY_CHANGED = 23
     SESSION_OWNED = 24
-    # RETAINED_SET with the publisher. The reader returns it as RETAINED_SET.
-    RETAINED_BY = 25
     # Records about the broker. An observation may name a session.
     OBSERVED = 30
     BROKER_STARTED = 40

@@ -47,8 +47,7 @@ EXPIRY_RECORD: Final = Struct("<BII")  # session expiry u32
 OWNED_RECORD: Final = Struct("<BIH")  # bytes of user name u16, then the user name
 OBSERVED_RECORD: Final = Struct("<BIBHH")  # event u8 | two texts' lengths | subject | detail
 # --- without a session: kind u8 | ...
-RETAINED_RECORD: Final = Struct("<BQH")  # message u64 | topic text
-RETAINED_BY_RECORD: Final = Struct("<BQHI")  # message u64 | topic and source texts
+RETAINED_RECORD: Final = Struct("<BQHI")  # message u64 | topic and source texts
 CLEARED_RECORD: Final = Struct("<BH")  # topic text
 BROKER_STARTED_RECORD: Final = Struct("<BBBB")  # recovery u8 | version, previous boot bytes u8
 BROKER_STOPPED_RECORD: Final = Struct("<B")
@@ -93,8 +92,7 @@ LAYOUTS: Final[dict[int, RecordLayout]] = {
     RecordKind.DELIVERY_COMPLETED.value: _EXCHANGE,
     RecordKind.DELIVERED_AT_QOS0.value: RecordLayout(QOS0_RECORD),
     RecordKind.MESSAGE_DROPPED.value: RecordLayout(DROPPED_RECORD),
-    RecordKind.RETAINED_SET.value: RecordLayout(RETAINED_RECORD, (2,)),
-    RecordKind.RETAINED_BY.value: RecordLayout(RETAINED_BY_RECORD, (2, 3)),
+    RecordKind.RETAINED_SET.value: RecordLayout(RETAINED_RECORD, (2, 3)),
     RecordKind.RETAINED_CLEARED.value: RecordLayout(CLEARED_RECORD, (1,)),
     RecordKind.WILL_SET.value: RecordLayout(WILL_RECORD, (5, 6, 7)),
     RecordKind.WILL_CLEARED.value: _REASON,

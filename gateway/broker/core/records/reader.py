@@ -118,18 +118,14 @@ class _Reader:
             _, session, packet_id, message = fields
             return Exchange(kind, session, packet_id, message)
         if kind is RecordKind.RETAINED_SET:
-            _, message, topic_bytes = fields
-            return Retained(kind, self.text(topic_bytes), message)
+            _, message, topic_bytes, source_bytes = fields
+            return Retained(kind, self.text(topic_bytes), message, self.text(source_bytes))
         if kind is RecordKind.RETAINED_CLEARED:
             return Retained(kind, self.text(fields[1]), 0)
         return self._read_other(kind, fields)
 
     def _read_other(self, kind: RecordKind, fields: tuple[Any, ...]) -> Record:
         session: int = fields[1] if len(fields) > 1 else 0
-        if kind is RecordKind.RETAINED_BY:
-            _, message, topic_bytes, source_bytes = fields
-            topic = self.text(topic_bytes)
-            return Retained(RecordKind.RETAINED_SET, topic, message, self.text(source_bytes))
         if kind is RecordKind.SESSION_OPENED or kind is RecordKind.SESSION_RESUMED:
             _, _, flags, protocol, keep_alive, expiry, address_bytes = fields
             address = self.lossy_text(address_bytes)

@@ -249,7 +249,7 @@ def write_will(records: BytesWriter, session: int, will: Will) -> None:
 
 def write_retained(records: BytesWriter, message: int, topic: bytes, source: bytes) -> None:
     records.write(
-        layout.RETAINED_BY_RECORD.pack(RecordKind.RETAINED_BY, message, len(topic), len(source))
+        layout.RETAINED_RECORD.pack(RecordKind.RETAINED_SET, message, len(topic), len(source))
     )
     records.write(topic)
     records.write(source)
