@@ -182,7 +182,8 @@ def damage_of(path: Path, *, thorough: bool) -> str | None:
     """Return a description of the damage in a database file, or None if there is none.
 
     If the argument `thorough` is True, as after an unclean stop, every page is read. Otherwise only
-    the schema is read. Unreadable data counts as damage only after repeated attempts.
+    the schema and the format are read. Unreadable data counts as damage only after repeated
+    attempts.
 
     Raises:
         StoreUnavailable: the database cannot be opened, but is not damaged.
@@ -206,7 +207,8 @@ def _damage_of(path: Path, *, thorough: bool) -> str | None:
     """
     try:
         with closing(connect(path)) as connection:
-            connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+            if formats.format_of(connection) == formats.UNKNOWN:
+                return "it does not name its format"
             if not thorough:
                 return None
             row = connection.execute("PRAGMA quick_check(1)").fetchone()

@@ -3,7 +3,8 @@
 The row `format` of the table `meta` names the format. Until the first release, only the current
 format is supported. Afterwards, every released format must be readable.
 
-Data in another format is rejected, but not treated as damage: nothing is changed or moved.
+Data in another format is rejected, but not treated as damage: nothing is changed or moved. Only if
+the row is missing, but the tables have the current columns, it is treated as damage.
 """
 
 import sqlite3
@@ -18,6 +19,12 @@ FORMAT = 7
 
 KEY = "format"
 """Key of the row in `meta` that contains the format."""
+
+NEWEST_COLUMN = ("retained", "source")
+"""Table and name of a column that no earlier format has."""
+
+UNKNOWN = "unknown"
+"""Result of `format_of` if the row in `meta` is missing, although the database is current."""
 
 _OLDER = (
     "a development version before 0.1.0 wrote it; move the data directory away and start with an "
@@ -56,20 +63,27 @@ def other_magic(file: Path, magic: bytes, understood: bytes) -> OtherFormat:
 def format_of(connection: sqlite3.Connection) -> str | None:
     """Return the format of a database, or None if the database is empty.
 
-    The format is "none" if there are tables, but no row that names it. Raises sqlite3.Error if the
-    database cannot be read.
+    If there are tables, but no row that names the format, it is `UNKNOWN` if the tables have the
+    columns of the current format, and "none" otherwise. Raises sqlite3.Error if the database cannot
+    be read.
     """
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
-    if "meta" not in tables:
-        return "none" if tables else None
-    row = connection.execute("SELECT value FROM meta WHERE key = ?", (KEY,)).fetchone()
-    return "none" if row is None else str(row[0])
+    if not tables:
+        return None
+    if "meta" in tables:
+        row = connection.execute("SELECT value FROM meta WHERE key = ?", (KEY,)).fetchone()
+        if row is not None:
+            return str(row[0])
+    table, column = NEWEST_COLUMN
+    columns = {row[1] for row in connection.execute(f"PRAGMA table_info({table})")}
+    return UNKNOWN if column in columns else "none"
 
 
 def refuse_other_database(path: Path) -> None:
     """Raise OtherFormat if a database has another format than `FORMAT`.
 
-    No error is raised for an unreadable database, because it is treated as damaged later.
+    No error is raised for a database that is unreadable or has lost the row that names its format,
+    because it is treated as damaged later.
     """
     if not path.exists() or not path.stat().st_size:
         return
@@ -79,7 +93,7 @@ def refuse_other_database(path: Path) -> None:
             found = format_of(connection)
     except sqlite3.Error:
         return
-    if found is not None and found != str(FORMAT):
+    if found is not None and found not in {UNKNOWN, str(FORMAT)}:
         is_older = found == "none" or (found.isdecimal() and int(found) < FORMAT)
         raise other_format(path, found, str(FORMAT), is_older=is_older)
 

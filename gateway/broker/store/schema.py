@@ -22,30 +22,13 @@ def m001_journal_and_state(db: Database) -> None:
         db.execute(statement)
 
 
-@migrations()
-def m002_owners(db: Database) -> None:
-    """Add the column for a session's user. NULL means a client without a user."""
-    db.execute("ALTER TABLE sessions ADD COLUMN username TEXT")
-
-
-@migrations()
-def m003_owners_of_retained_messages(db: Database) -> None:
-    """Add the column for the user whose quota a retained message uses. NULL means unknown."""
-    db.execute("ALTER TABLE retained ADD COLUMN owner TEXT")
-
-
-@migrations()
-def m004_sources_of_retained_messages(db: Database) -> None:
-    """Add the column for the publisher of a retained message. NULL means unknown."""
-    db.execute("ALTER TABLE retained ADD COLUMN source TEXT")
-
-
 _FIRST = (
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)",
+    # `username` is NULL for a client without a user.
     "CREATE TABLE sessions (number INTEGER PRIMARY KEY, client_id TEXT NOT NULL,"
     " protocol INTEGER NOT NULL, first_position INTEGER NOT NULL,"
     " next_position INTEGER NOT NULL, last_packet_id INTEGER NOT NULL,"
-    " closed_ms INTEGER NOT NULL, expiry INTEGER NOT NULL)",
+    " closed_ms INTEGER NOT NULL, expiry INTEGER NOT NULL, username TEXT)",
     "CREATE TABLE subscriptions (session INTEGER NOT NULL, filter TEXT NOT NULL,"
     " options INTEGER NOT NULL, identifier INTEGER NOT NULL,"
     " PRIMARY KEY (session, filter)) WITHOUT ROWID",
@@ -59,7 +42,9 @@ _FIRST = (
     "CREATE TABLE queue (session INTEGER NOT NULL, position INTEGER NOT NULL,"
     " message INTEGER NOT NULL, flags INTEGER NOT NULL, bytes INTEGER NOT NULL,"
     " PRIMARY KEY (session, position)) WITHOUT ROWID",
-    "CREATE TABLE retained (topic TEXT PRIMARY KEY, message INTEGER NOT NULL) WITHOUT ROWID",
+    # `owner` is the user whose quota the message uses, and `source` its publisher. NULL: unknown.
+    "CREATE TABLE retained (topic TEXT PRIMARY KEY, message INTEGER NOT NULL, owner TEXT,"
+    " source TEXT) WITHOUT ROWID",
     "CREATE TABLE wills (session INTEGER PRIMARY KEY, client_id TEXT NOT NULL,"
     " topic TEXT NOT NULL, payload BLOB NOT NULL, flags INTEGER NOT NULL,"
     " delay INTEGER NOT NULL, expiry INTEGER NOT NULL, properties BLOB NOT NULL)",

@@ -15,13 +15,13 @@ from gateway.broker.store.database import (
     StoreUnavailable,
     connect,
     connect_read_only,
+    create_tables,
     damage_of,
     empty_wal,
     rewrite_wal,
     salvage,
     set_aside,
 )
-from gateway.broker.store.schema import migrate
 from gateway.broker.store.store import Store
 from tests.broker.core.harness import Harness, payloads
 from tests.broker.store.data_directories import make_queue, make_state
@@ -37,7 +37,7 @@ def test_of_a_database_that_was_cut_short_everything_before_the_cut_is_saved(
     with path.open("r+b") as file:
         file.truncate(whole * 9 // 10)
     with closing(connect(tmp_path / "saved.db")) as target:
-        migrate(target)
+        create_tables(target)
         saved = salvage(path, target)
     assert saved["messages"] > 300  # nine tenths, unless an inner page was cut off
     assert path.stat().st_size == whole
@@ -80,9 +80,9 @@ def database(tmp_path: Path) -> Path:
     """Return the path of a closed database with rows on many pages."""
     path = tmp_path / DATABASE_NAME
     with closing(connect(path)) as connection:
-        migrate(connection)
+        create_tables(connection)
         connection.executemany(
-            "INSERT INTO meta VALUES (?, ?)", [(f"key {n}", "x" * 2_000) for n in range(50)]
+            "INSERT INTO meta VALUES (?, ?)", [(f"key {n}", "x" * 2_000) for n in range(49)]
         )
     return path
 

@@ -90,15 +90,41 @@ def test_a_database_of_an_earlier_format_is_refused_in_a_sentence_and_left_alone
     assert OLDER in sentence
 
 
-@pytest.mark.parametrize(
-    "change", ["DELETE FROM meta WHERE key = 'format'", "ALTER TABLE meta RENAME TO other"]
-)
-def test_a_database_with_tables_that_names_no_format_is_an_earlier_one(
+def change_database(data_dir: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(data_dir / DATABASE_NAME)) as connection, connection:
+        for statement in statements:
+            connection.execute(statement)
+
+
+LOST_ROWS = [
+    "DELETE FROM meta WHERE key = 'format'",
+    "UPDATE meta SET key = 'gormat' WHERE key = 'format'",
+    "ALTER TABLE meta RENAME TO meda",
+]
+
+
+@pytest.mark.parametrize("change", LOST_ROWS)
+def test_a_current_database_that_lost_the_name_of_its_format_is_salvaged(
     tmp_path: Path, change: str
 ) -> None:
     made(tmp_path)
-    with closing(sqlite3.connect(tmp_path / DATABASE_NAME)) as connection, connection:
-        connection.execute(change)
+    change_database(tmp_path, change)
+    harness = Harness(tmp_path)
+    assert harness.recovery is StartKind.SALVAGED
+    assert any("it does not name its format" in line for line in harness.damage)
+    assert "later" in harness.broker.state.sessions
+    harness.close()
+    with closing(sqlite3.connect(tmp_path / DATABASE_NAME)) as connection:
+        assert format_of(connection) == str(FORMAT)
+    Harness(tmp_path).close()
+
+
+@pytest.mark.parametrize("change", LOST_ROWS)
+def test_a_database_of_former_tables_that_names_no_format_is_an_earlier_one(
+    tmp_path: Path, change: str
+) -> None:
+    made(tmp_path)
+    change_database(tmp_path, "ALTER TABLE retained DROP COLUMN source", change)
     sentence = refusal_of(tmp_path)
     assert "broker.db has format none" in sentence
     assert OLDER in sentence
