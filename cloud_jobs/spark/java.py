@@ -2,9 +2,12 @@
 
 import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Final
+
+from cloud_jobs.errors import IngestError
 
 # Debian 12 has Java 17, Debian 13 has Java 21. requirements/install-debian-packages lists the same
 # versions.
@@ -56,6 +59,13 @@ def choose_java() -> bool:
                 os.environ["JAVA_HOME"] = str(other)
                 return True
     return False
+
+
+def check_java() -> None:
+    """Raise IngestError if there is no Java in JAVA_HOME or PATH."""
+    home = os.environ.get("JAVA_HOME")
+    if not (shutil.which("java") or (home and Path(home, "bin", "java").is_file())):
+        raise IngestError(f"there is no Java. {JAVA_NEEDED}")
 
 
 def _java_version(java: str) -> int | None:

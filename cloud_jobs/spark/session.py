@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -33,7 +32,7 @@ from cloud_jobs.spark.jars import (
     jars_or_download,
     needed_for,
 )
-from cloud_jobs.spark.java import CLASSES, JAVA_NEEDED
+from cloud_jobs.spark.java import CLASSES, JAVA_NEEDED, check_java
 from cloud_jobs.spark.outside import is_local, is_one_jvm, user_settings_in
 
 _RUNTIME: Final = {
@@ -65,7 +64,8 @@ _LOCAL: Final = {
     # On one machine, hundreds of empty partitions would cost more than the work.
     "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1)),
     _SNAPSHOT_TASKS: "1",
-    # Information for debugging a query: the Python line of each expression, and the query plan.
+    "spark.buffer.pageSize": "1m",  # each aggregation clears at least one page; Spark chooses 16 MB
+    # For debugging: the Python line of each expression, and the query plan.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.sql.maxPlanStringLength": "0",
     "spark.sql.ui.explainMode": "simple",
@@ -198,7 +198,7 @@ def _start(
         raise IngestError(
             f"cannot make the cache directory {cache} ({error.strerror}): name another one"
         ) from error
-    _check_java()
+    check_java()
     user_settings = user_settings_in()
     if is_local(user_settings):
         # Workers must use this same Python: another one has neither zstd nor this package.
@@ -268,12 +268,6 @@ def _jars_from(
     if own_jars is not None:
         return contextlib.nullcontext(jars_in(own_jars, needed.files))
     return jars_or_download(cache, needed.files)
-
-
-def _check_java() -> None:
-    home = os.environ.get("JAVA_HOME")
-    if not (shutil.which("java") or (home and Path(home, "bin", "java").is_file())):
-        raise IngestError(f"there is no Java. {JAVA_NEEDED}")
 
 
 def _why_spark_did_not_start(log: Path, *, fetching: bool) -> str:
