@@ -24,7 +24,7 @@ from gateway.broker.wire.packets import (
 )
 from gateway.process.mqtt_client.backoff import Backoff
 from gateway.process.mqtt_client.client import close, connect, sentence_of, target_of
-from gateway.process.mqtt_client.session_name import new_name
+from gateway.process.mqtt_client.session_choice import SessionChoice, SessionUse
 from gateway.uplink.client import UplinkClient
 from gateway.uplink.committer import Committer
 from gateway.uplink.message import message_of
@@ -73,7 +73,7 @@ class Link:
         self._lane = committer.lanes[side]
         self._onward = committer.lanes[side.other]
         self._reception = committer.receptions[side]
-        self._abandoned: str | None = None
+        self._choice = SessionChoice(endpoint.client_id)
         self._client: UplinkClient | None = None
         self._subscribing: SubscriptionSync | None = None
 
@@ -113,16 +113,13 @@ class Link:
 
         Return a sentence about the failure, or None if the connection did not fail.
         """
-        kept = self._committer.sessions[self.side]
-        session = self._abandoned or kept or new_name(self._endpoint.client_id)
-        begun, discard = kept is not None, self._abandoned is not None
-        client = self._new_client(session, discard=discard)
+        session, use = self._choice.choose(self._committer.sessions[self.side])
+        client = self._new_client(session, use)
         lost = asyncio.Event()
         known = asyncio.Event()
 
         def on_connect(_: object, session_present: int, *__: object) -> None:
-            # If the broker has a session under a new name, that session is another client's.
-            if not discard and bool(session_present) == begun:
+            if use.accepts(session_present=bool(session_present)):
                 known.set()
                 self._client = client
                 self._committer.add_event(
@@ -136,7 +133,7 @@ class Link:
             target = target_of(to.host, to.port, to.tls, _VERSIONS[to.version])
             await connect(client, lost, **target)
             if not known.is_set():
-                return await self._give_up(session, begun=begun, discarded=discard)
+                return self._give_up(session, use)
             await self._use(client, lost, backoff)
         except (OSError, MQTTConnectError, TimeoutError) as error:
             return client.fault or sentence_of(error, fix=self._endpoint.fix)
@@ -173,31 +170,23 @@ class Link:
         self.connected, self._client = False, None
         self._committer.add_event(Disconnected(self.side))
 
-    async def _give_up(self, session: str, *, begun: bool, discarded: bool) -> str | None:
-        """Handle a connection that did not get the expected session. Return a fault, or None.
-
-        If `begun` is True, an earlier connection has used `session`, but the broker has lost it and
-        created an empty session. The next connection deletes the empty session. If `discarded` is
-        True, this connection was opened only to delete a session. Neither case is a fault.
-        Otherwise, the broker already has a session with a name that should be new: a fault.
-        """
-        self._abandoned = session if begun else None
-        if begun:
+    def _give_up(self, session: str, use: SessionUse) -> str | None:
+        """Handle a connection that did not get the expected session. Return a fault, or None."""
+        if use is SessionUse.CONTINUE:
             self._committer.add_event(SessionLost(self.side))
-        return (
-            None if begun or discarded else f"it already has a session with the new name {session}"
-        )
+        return self._choice.give_up(session, use)
 
-    def _new_client(self, session: str, *, discard: bool) -> UplinkClient:
+    def _new_client(self, session: str, use: SessionUse) -> UplinkClient:
         endpoint = self._endpoint
+        deletes = use is SessionUse.DELETE
         properties: dict[str, Any] = {}
         if endpoint.version == 5:
             properties = {
-                "session_expiry_interval": 0 if discard else endpoint.session_expiry_seconds,
+                "session_expiry_interval": 0 if deletes else endpoint.session_expiry_seconds,
                 "receive_maximum": self._settings.window,
                 "maximum_packet_size": self._settings.packet_bytes_max,
             }
-        if endpoint.availability_topic is not None and not discard:
+        if endpoint.availability_topic is not None and not deletes:
             will = Will(endpoint.availability_topic, OFFLINE, qos=1, retain=True)
             properties["will_message"] = will
         client = UplinkClient(
@@ -206,7 +195,7 @@ class Link:
             self,
             version=endpoint.version,
             packet_bytes_max=self._settings.packet_bytes_max,
-            clean_session=discard,
+            clean_session=deletes,
             **properties,
         )
         client.replay_with(lambda: self._replay(client))

@@ -10,7 +10,6 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Callable
-from enum import Enum, auto
 from typing import Any
 
 from gmqtt.mqtt.constants import MQTTv311  # type: ignore[import-untyped]
@@ -22,7 +21,7 @@ from firmware_bridge.mqtt.settings import BrokerSettings
 from firmware_bridge.outbox.outbox import Outbox
 from gateway.process.mqtt_client.backoff import Backoff
 from gateway.process.mqtt_client.client import close, connect, sentence_of, target_of
-from gateway.process.mqtt_client.session_name import new_name
+from gateway.process.mqtt_client.session_choice import SessionChoice, SessionUse
 
 logger = logging.getLogger(__name__)
 
@@ -34,17 +33,6 @@ FIX = "[bridge] username and password_file, and whether it is banned: oncegate c
 """Fix to suggest when the broker refuses the login. MQTT 3.1.1 has one return code for both an
 unknown user and a banned user.
 """
-
-
-class _SessionUse(Enum):
-    """The purpose for which a connection opens its session at the broker."""
-
-    BEGIN = auto()
-    """The session has a new name, and must not exist at the broker yet."""
-    CONTINUE = auto()
-    """The session was used before, and must still exist at the broker."""
-    DELETE = auto()
-    """The broker created an empty session instead of a lost one. It is only deleted."""
 
 
 class Publisher:
@@ -60,7 +48,7 @@ class Publisher:
         self._availability = availability
         self._outbox = outbox
         self._address = f"{settings.host}:{settings.port}"
-        self._abandoned: str | None = None
+        self._choice = SessionChoice(settings.client_id)
         self._fault: str | None = None
         self.connected = False
 
@@ -86,8 +74,8 @@ class Publisher:
 
     async def _connect_once(self, backoff: Backoff) -> str | None:
         """Run one connection. Return the fault that ended it, or None if there was no fault."""
-        session, use = self._next_session()
-        deletes = use is _SessionUse.DELETE
+        session, use = self._choice.choose(self._outbox.session)
+        deletes = use is SessionUse.DELETE
         will = self._availability.will() if self._availability and not deletes else None
         client = BridgeClient(session, self._outbox, clean_session=deletes, will=will)
         lost = asyncio.Event()
@@ -95,11 +83,9 @@ class Publisher:
         known = asyncio.Event()
 
         def on_connect(client: BridgeClient, session_present: int, code: int, _: object) -> None:
-            # If the broker already has a session with a new name, another client owns the session.
-            continues = use is _SessionUse.CONTINUE
-            if not deletes and bool(session_present) == continues:
+            if use.accepts(session_present=bool(session_present)):
                 known.set()
-                self._outbox.receive_connected(send, session, session_present=continues)
+                self._outbox.receive_connected(send, session, session_present=bool(session_present))
 
         def on_disconnect(client: BridgeClient, *_: Any) -> None:
             lost.set()
@@ -123,13 +109,6 @@ class Publisher:
             await self._leave(client, send)
         return "the connection was lost"
 
-    def _next_session(self) -> tuple[str, _SessionUse]:
-        if self._abandoned is not None:
-            return self._abandoned, _SessionUse.DELETE
-        if self._outbox.session is not None:
-            return self._outbox.session, _SessionUse.CONTINUE
-        return new_name(self._settings.client_id), _SessionUse.BEGIN
-
     async def _use(self, send: Callable[[bytes], None], lost: asyncio.Event) -> None:
         """Publish readings and availability over the new connection until it is lost."""
         availability = self._availability
@@ -150,23 +129,11 @@ class Publisher:
         self._outbox.receive_disconnected(send)
         await close(client)
 
-    async def _give_up(self, session: str, use: _SessionUse) -> str | None:
-        """Stop using a session. Return a description of the fault, or None if there was no fault.
-
-        The result depends on the purpose of the connection:
-
-        - Begin a session: the broker already has a session with the new name, which is a fault.
-        - Continue a session: the broker has lost it, and has created an empty session with the same
-          name. The next connection only deletes this empty session.
-        - Delete a session: the connection has already deleted it.
-        """
-        self._abandoned = None
-        if use is _SessionUse.BEGIN:
-            return f"it already has a session with the new name {session}"
-        if use is _SessionUse.CONTINUE:
-            self._abandoned = session
+    async def _give_up(self, session: str, use: SessionUse) -> str | None:
+        """Stop using a session. Return a description of the fault, or None if there was none."""
+        if use is SessionUse.CONTINUE:
             await self._outbox.lose_session()
-        return None
+        return self._choice.give_up(session, use)
 
     def _note_connected(self) -> None:
         self.connected = True
