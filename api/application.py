@@ -61,7 +61,10 @@ class Application(FastAPI):
 
 
 def _describe_tokens(description: dict[str, Any]) -> None:
-    """Add to the OpenAPI description that all routes except the health probes require a token."""
+    """Declare in the OpenAPI description that all routes under ``/api/`` require a token.
+
+    The health probes do not require one.
+    """
     description["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
     for path, operations in description["paths"].items():
         for operation in operations.values():

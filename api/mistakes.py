@@ -1,4 +1,4 @@
-"""Human-readable sentences about invalid values. A sentence names the field and what was expected.
+"""Human-readable sentences about invalid values, with the field and the expected value.
 
 Pydantic finds the invalid values. Its own messages, such as "String should match pattern", are for
 programmers and are never shown. A sentence does not contain the invalid value, because the value

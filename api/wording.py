@@ -1,4 +1,4 @@
-"""Formatting of numbers, ages and names for people.
+"""Formats numbers, ages and names for people to read.
 
 Some characters could hide or reorder other characters in a name. These characters are made visible.
 A formatted name has at most ``SHOWN_CHARACTERS_MAX`` characters, followed by the number of
@@ -283,7 +283,7 @@ def address_of(listener: Listener) -> str:
 
 
 def start_of(device: Device) -> str:
-    """Format how often a device has started: ``start 3`` or ``start 3 (numbers reused, start 2)``.
+    """Format a device's start number: ``start 3``, or ``start 3 (numbers reused, start 2)``.
 
     The second form is used if the board has repeated the sequence numbers of an earlier start.
     """

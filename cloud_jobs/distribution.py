@@ -1,4 +1,4 @@
-"""Packaging of the job for spark-submit (`make cloud-dist`).
+"""Packages the job for spark-submit (`make cloud-dist`).
 
 Three files are written: a .zip of this package, the script that spark-submit starts, and a
 properties file that names the jars to download.

@@ -80,7 +80,7 @@ def follow(
         settings: locations of the files and tables.
         progress: called with a line of text at each step.
         seconds: pause between two runs.
-        stop: event that ends the repetition when it is set.
+        stop: event that stops the repetition when it is set.
     """
     with _session_of(settings, progress, jvm_settings(is_short=False)) as spark:
         done = None

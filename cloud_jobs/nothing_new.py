@@ -1,4 +1,4 @@
-"""Detection of a run that has nothing to ingest, before a JVM is started.
+"""Detects that a run has nothing to ingest, without starting a JVM.
 
 The table `segments` shows which files are new. The library `deltalake` reads the table in a second;
 starting Spark takes more than ten. This works only for local directories. If there is any doubt,

@@ -48,7 +48,7 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class RepeatedStart:
-    """A board that used the numbers of earlier starts again, and the count of such starts."""
+    """A board that reused the numbers of earlier starts, and the count of reused numbers."""
 
     gateway: str
     device: str

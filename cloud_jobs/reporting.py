@@ -1,4 +1,4 @@
-"""Queries of the tables for the report of an ingest run."""
+"""Queries the tables for the report of an ingest run."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def report_of(tables: Tables, settings: IngestSettings, run: Run, *, began: floa
 def report_without_spark(
     engine: QueryEngine, settings: IngestSettings, run: Run, *, began: float
 ) -> IngestReport:
-    """Return the report without using Spark. Raises an exception in READ_FAILURES on failure."""
+    """Return the report without Spark. Raises one of READ_FAILURES if a query fails."""
     with InMemory() as memory:
         memory.add("segments", engine.table(f"SELECT {', '.join(_OF_SEGMENTS)} FROM segments"))
         found = _found_in(memory, engine, _refused(engine), _repeated_starts(engine))

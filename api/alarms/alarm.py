@@ -1,4 +1,4 @@
-"""An alarm, which records when a condition began and ended, and who acknowledged it.
+"""Record of an alarm: its condition, when it began and ended, and who acknowledged it.
 
 This module does no I/O.
 """

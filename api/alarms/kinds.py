@@ -1,4 +1,4 @@
-"""All kinds of alarms, with their titles. Some kinds report lost readings or messages.
+"""All kinds of alarms, each with its title. Kinds that report lost data are marked.
 
 This module does no I/O.
 """

@@ -1,4 +1,4 @@
-"""Stores active alarms, so that they survive a restart, and a history of cleared alarms.
+"""Stores the active alarms and a history of cleared alarms, so that they survive a restart.
 
 The alarms are stored in an SQLite file, which is written only when an alarm changes. If the file
 cannot be read, it is renamed, and a new empty file is created. The file is only a convenience.
@@ -123,7 +123,7 @@ class AlarmStore:
         return [(row["number"], _alarm_of(row)) for row in rows]
 
     def close(self) -> None:
-        """Close the SQLite file if it is open. Wait until a write in progress has finished."""
+        """Wait until a write in progress has finished, then close the SQLite file if it is open."""
         with self._lock:
             if self._connection is not None:
                 self._connection.close()

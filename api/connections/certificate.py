@@ -31,7 +31,7 @@ DAY_SECONDS: Final = 86_400
 
 
 class ServedCertificate:
-    """The TLS certificate for new connections. Times are monotonic and in seconds."""
+    """The TLS certificate for new connections. Times are in seconds on a monotonic clock."""
 
     def __init__(self, files: CertificateFiles) -> None:
         """Load the certificate files. Raises CertificateUnusable if they cannot be used."""

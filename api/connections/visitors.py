@@ -35,7 +35,7 @@ class _Place:
 
 
 class Visitors:
-    """All visitors' connections to a server. Times are monotonic and in seconds."""
+    """All visitors' connections to a server. Times are in seconds on a monotonic clock."""
 
     def __init__(self) -> None:
         self._network: Final[dict[Visitor, _Place]] = {}
@@ -98,10 +98,10 @@ def _make_room(places: dict[Visitor, _Place], candidates: list[Visitor], now: fl
 
 
 def _counted_as(host: str) -> tuple[str, bool]:
-    """Return an address's key for counting connections, and True if it is a loopback address.
+    """Return the key under which an address is counted, and whether it is a loopback address.
 
     The key of an IPv6 address is its /64 network. The key of an IPv4 address is the address itself.
-    For any other address, the second result is False.
+    If `host` is not an IP address, return `host` and False.
     """
     try:
         address = ipaddress.ip_address(host)

@@ -1,4 +1,4 @@
-"""Parts of pages: charts, summary lines, trees and forms.
+"""Parts of web pages: charts, summary lines, trees and forms.
 
-Callers provide the data to draw. These modules themselves read only the history.
+These modules read the history. Callers provide all other data.
 """

@@ -70,8 +70,8 @@ def chart_of(curve: Curve, name: str, *, now_ms: int, bins: int = _BINS_MAX) -> 
     """Return a chart of the points in `curve`, or None if there are no points to show.
 
     The chart covers the last hour, day or month, depending on `curve.ring`. `name` is the name of
-    the quantity, for screen readers. The keyword argument `bins` is the approximate number of
-    points to draw, at most. If there are more points, neighbouring points are joined.
+    the quantity, for screen readers. The keyword argument `bins` is the approximate maximum number
+    of points to draw. If there are more points, neighbouring points are joined.
     """
     ring = curve.ring
     end = now_ms // ring.step_ms
@@ -107,7 +107,10 @@ _SPANS: Final = {"hour": "hour", "day": "day", "month": "31 days"}
 
 
 def _with_prefix(points: list[Point], unit: str) -> tuple[list[Point], str]:
-    """Scale points in bytes to kB, MB, GB or TB. Points in other units are returned unchanged."""
+    """Scale points in bytes to kB, MB, GB or TB, and return them with the unit to show.
+
+    Points in other units are not scaled.
+    """
     if unit not in {"B", "B/s"}:
         return points, unit_of(unit)
     highest = max(each.high for each in points)

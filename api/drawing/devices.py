@@ -1,4 +1,4 @@
-"""Data about devices for the pages: quantities with their values, times and charts."""
+"""Selects the devices and quantities that the pages show, with their values, times and charts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Human-readable lines about the events in the session log."""
+"""Describes the events of the session log in human-readable lines."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -74,7 +74,7 @@ BANDS: Final = (*_CONNECTIONS, *RESTARTS)
 
 
 class Kind(StrEnum):
-    """Choices in the filter of the log page. Each choice selects events of certain types."""
+    """Choices for the filter on the log page. Each choice selects events of certain types."""
 
     ALL = "all"
     SESSIONS = "sessions"

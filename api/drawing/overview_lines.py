@@ -1,6 +1,6 @@
-"""Summary lines on the overview page, each about one part of the gateway. Some lines have a chart.
+"""Writes the summary lines of the overview page, one for each part of the gateway.
 
-This module does no I/O.
+Some lines have a chart. This module does no I/O.
 """
 
 from collections.abc import Callable, Iterator

@@ -61,9 +61,9 @@ def _levels_of(topic: str, below: str) -> Iterator[tuple[str, str]]:
 
 
 def _joined(branch: Branch) -> Branch:
-    """Merge a branch with its only child if the branch itself has no message. Return the result.
+    """Return a branch in which topic levels that do not branch share one line.
 
-    The branches below are merged in the same way.
+    A branch is merged with its only child if the branch itself has no message.
     """
     while branch.topic is None and len(branch.below) == 1:
         (only,) = branch.below

@@ -178,7 +178,7 @@ def series_in(group: bytes) -> list[tuple[str, str]]:
 def points_in(
     group: bytes, chunk: Chunk, wanted: str | None = None
 ) -> dict[tuple[str, str], list[Point]]:
-    """Return the points in a group (a part of a chunk), by series.
+    """Return the points in a group (a part of a chunk), keyed by the name and unit of the series.
 
     If `wanted` is given, return only the series with this name.
 

@@ -36,7 +36,7 @@ class _Moment:
 
 
 class GatewaySeries:
-    """Converter from overviews (states of the gateway) to readings of the gateway's own series.
+    """Converter that derives readings of the gateway's own series from overviews of its state.
 
     Rates are computed from the counters in two consecutive overviews.
     """

@@ -119,7 +119,7 @@ class History:
 
     @property
     def now_ms(self) -> int:
-        """The gateway's time when values were last recorded, or 0 if there are no values yet."""
+        """Time of the latest recorded values by the gateway's clock, or 0 if there are none."""
         return self._now_ms
 
     @property
@@ -182,7 +182,7 @@ class History:
         return dict(sorted(known.items()))
 
     async def curve(self, name: str, ring: Ring, *, from_ms: int, to_ms: int) -> Curve:
-        """Return a series' points in a given time interval. An unknown series has no points."""
+        """Return the points of a series in a time interval, or no points for an unknown series."""
         first, last = from_ms // ring.step_ms, min(to_ms, self._now_ms) // ring.step_ms
         series = self._series.get(name)
         begin = self._begins.get(ring.name, last + 1)
@@ -198,7 +198,7 @@ class History:
         return Curve(name, unit, ring, stored + recent)
 
     def last_hour(self, name: str) -> Curve:
-        """Return the points of a series in the last hour, which are always in memory."""
+        """Return the points of a series in the last hour. These are always in memory."""
         step = self._now_ms // HOUR.step_ms
         series = self._series.get(name)
         points = [] if series is None else series.tracks[HOUR.name].between(step - HOUR.steps, step)
@@ -216,7 +216,7 @@ class History:
         return series
 
     async def _write(self, ring: Ring, *, before: int) -> None:
-        """Write the points before step `before` to disk. If this fails, keep only the latest."""
+        """Write points before step `before` to disk. If this fails, keep only the latest ones."""
         begin = self._begins.get(ring.name)
         if begin is not None and ring is HOUR:
             begin = max(begin, before - HOUR.steps)
@@ -245,7 +245,7 @@ class History:
                 series.tracks[ring.name].forget_before(before)
 
     def _resume(self, name: str, unit: str, points: list[Point]) -> None:
-        """Add the points from an earlier run to the last hour of a series, in order of steps."""
+        """Add points from an earlier run, in ascending order, to the last hour of a series."""
         series = self._series.get(name)
         if series is None:
             if len(self._series) >= limits.SERIES_MAX:

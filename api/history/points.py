@@ -33,7 +33,7 @@ class Summary:
     last: float = nan
 
     def add(self, count: int, low: float, mean: float, high: float, last: float) -> None:
-        """Add `count` readings, of which only lowest, mean, highest and last value are known."""
+        """Add `count` readings, given only their lowest, mean, highest and last values."""
         self.count += count
         self.total += count * mean
         self.low = min(self.low, low)

@@ -42,7 +42,7 @@ RINGS: Final = (HOUR, DAY, MONTH)
 
 
 def ring_for(*, step_seconds: int | None, span_seconds: float) -> Ring:
-    """Return the ring with a given length of steps, or the finest ring that covers a time span.
+    """Return the ring with a given step length, or the finest ring that covers a time span.
 
     Args:
         step_seconds: the length of a step, or None to choose the ring by the time span.

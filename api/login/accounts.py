@@ -1,4 +1,6 @@
-"""Authentication of visitors by the broker, which checks passwords and the validity of logins.
+"""Client for the broker's user authentication.
+
+The broker checks the passwords of visitors, and later whether their logins are still valid.
 
 Passwords are sent over separate connections, so that no other request waits for a password check.
 At most ``LOGIN_CHECKS_PER_ADDRESS_MAX`` checks for one address, and ``LOGIN_CHECKS_MAX`` checks in
@@ -47,7 +49,7 @@ class Account:
 
 
 class Accounts:
-    """Client that lets the broker authenticate users. Use an instance in only one event loop."""
+    """Client for user authentication by the broker. Use an instance in only one event loop."""
 
     def __init__(self, path: Path) -> None:
         self._idle: Final = [

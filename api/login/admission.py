@@ -1,4 +1,4 @@
-"""Access control of routes: one FastAPI dependency, which every route declares.
+"""Access control for routes, by a FastAPI dependency that every route declares.
 
 If users are configured and a caller does not have the role for a route, the route is not executed.
 A browser without a login is then sent to the login page. All other callers get status 401 or 403.

@@ -28,7 +28,7 @@ ROLES_BY_WORD = {role.word: role for role in Role}
 
 @dataclass(frozen=True, kw_only=True)
 class Roles:
-    """Roles by user name and by group name."""
+    """Configured roles, keyed by user name and by group name."""
 
     users: Mapping[str, Role] = field(default_factory=dict)
     groups: Mapping[str, Role] = field(default_factory=dict)

@@ -39,9 +39,9 @@ class Tokens:
         return found
 
     def all(self, now: float) -> tuple[list[Token], str | None]:
-        """Return all tokens, and an error message if the file cannot be used, otherwise None.
+        """Return all tokens and None, or an empty list and an error message.
 
-        If the file cannot be used, the list of tokens is empty.
+        The error message states why the file cannot be used.
         """
         self._read_if_changed(now)
         return self._tokens, self._problem

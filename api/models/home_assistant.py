@@ -1,4 +1,4 @@
-"""State of a device in Home Assistant, as shown by retained messages and subscriptions."""
+"""State of a device in Home Assistant, derived from retained messages and subscriptions."""
 
 from typing import Literal
 

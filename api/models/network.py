@@ -33,7 +33,7 @@ class EthernetSettings(Reported):
 
 
 class LastChange(Reported):
-    """The last change of the host name or network settings."""
+    """The last change to the host name or the network settings."""
 
     state: Literal["trial", "kept", "undone", "refused"]
     """`trial`: the change is undone unless an administrator keeps it."""
@@ -106,7 +106,7 @@ class Answered(Given):
 
 
 class Requested(Reported):
-    """Confirmation of a request that the system on the SD card executes."""
+    """Confirmation that a request has been passed to the system on the SD card."""
 
     requested: bool
     """Always true: the card's system now executes the request."""

@@ -1,4 +1,4 @@
-"""Serial ports, sensors and protocol detections, and the operators' requests to change them."""
+"""Serial ports, sensors and protocol detections, and the arguments of operators' requests."""
 
 from typing import Annotated, Any, Literal
 

@@ -46,7 +46,7 @@ class TopicPage(Reported):
     """Send this value as `after` to get the next page; null on the last page."""
 
     def without_payloads(self) -> "TopicPage":
-        """Return a copy without payloads, for viewers, who are not allowed to read messages."""
+        """Return a copy of the page without payloads, which viewers are not allowed to read."""
         topics = [
             Topic(
                 topic=each.topic,

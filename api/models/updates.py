@@ -1,4 +1,4 @@
-"""Arguments of the commands that update the SD card's system, for administrators."""
+"""Arguments of the administrators' commands for updating the system on the SD card."""
 
 from typing import Annotated
 

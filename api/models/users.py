@@ -1,4 +1,4 @@
-"""Users of the broker, and tokens of programs, for administrators."""
+"""Broker users and tokens of programs, and the administrators' requests to change them."""
 
 from typing import Annotated, Literal
 

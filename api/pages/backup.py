@@ -43,7 +43,7 @@ def backup_of(request: Request) -> BackupCommand | None:
 
 @backup_page.get("/system/backup", dependencies=[Depends(ADMINISTRATORS)])
 async def ask_backup(request: Request) -> Response:
-    """Show the form that asks administrators for their own password."""
+    """Show the form for downloading a backup. It asks for the administrator's own password."""
     return _form(request)
 
 

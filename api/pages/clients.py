@@ -91,10 +91,10 @@ async def session_page(
 
 
 async def _steps_of(observer: Observer, client_id: str) -> tuple[list[Step], str | None]:
-    """Return the steps of a client's latest handshakes, and the reason if they cannot be read.
+    """Return the steps of a client's latest handshakes and None, or an empty list and an error.
 
-    If the steps can be read, the reason is None. Otherwise, the list of steps is empty. Broker
-    restarts since the first of these handshakes are also listed as steps.
+    The error states why the steps cannot be read. Broker restarts since the first of these
+    handshakes are also listed as steps.
     """
     try:
         own = await observer.events(

@@ -1,4 +1,4 @@
-"""The page for the host name and the network settings of the SD card, for administrators.
+"""The page on which administrators change the gateway's host name and network settings.
 
 A change takes effect immediately, but it is undone after five minutes unless an administrator keeps
 it.

@@ -37,7 +37,7 @@ _ROOM: Final = Path(__file__).parents[1]
 
 @dataclass(frozen=True)
 class Asset:
-    """A static file of the web pages, which is read only once.
+    """A static file that the web pages use. It is read only once.
 
     Its URL contains a digest of its contents.
     """

@@ -1,4 +1,4 @@
-"""The page for updates of the SD card's system, for administrators."""
+"""The page on which administrators update the system on the SD card."""
 
 from collections.abc import Callable, Mapping
 

@@ -1,4 +1,4 @@
-"""The administrators' page of users and tokens, and forms to set passwords and remove users."""
+"""The pages on which administrators list users and tokens, set passwords, and remove users."""
 
 from collections.abc import Callable, Mapping
 from typing import Annotated, Final

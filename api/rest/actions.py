@@ -1,4 +1,4 @@
-"""Actions for programs: POST requests with JSON.
+"""REST routes with which programs execute actions: POST requests with JSON bodies.
 
 A program authenticates with a bearer token, and a browser with its login cookie. To prevent another
 site's page from misusing the cookie, the headers ``X-Form-Token`` and ``Origin`` are also checked.
@@ -40,7 +40,7 @@ actions = APIRouter(prefix="/api/v1", tags=["actions"])
 
 
 def operator_of(request: Request) -> Operator:
-    """Return the `Operator` of this process, through which actions are sent to the broker."""
+    """Return this process's `Operator`, which sends actions to the broker."""
     operator = request.app.state.operator
     assert isinstance(operator, Operator)
     return operator

@@ -33,7 +33,7 @@ def report_of(alarm: Alarm) -> AlarmReport:
 
 
 async def acknowledged(request: Request, given: Acknowledge) -> Alarm | None:
-    """Acknowledge an alarm on behalf of a request's caller.
+    """Acknowledge an alarm on behalf of the caller of a request.
 
     The broker checks the caller's role, and records the caller's name in the session log. Return
     the changed alarm, or None if the alarm is not active.

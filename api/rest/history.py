@@ -155,7 +155,10 @@ def csv_response(curves: list[Curve]) -> Response:
 
 
 def _cell(text: str) -> str:
-    """Return the text of a CSV cell, prefixed if a spreadsheet could interpret it as a formula."""
+    """Return the text of a CSV cell.
+
+    An apostrophe is put before a text that a spreadsheet could interpret as a formula.
+    """
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 

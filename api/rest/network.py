@@ -1,4 +1,4 @@
-"""REST routes for the host name and the network settings of the SD card, for administrators.
+"""REST routes with which administrators change the gateway's host name and network settings.
 
 The broker writes each request to a file, and the card's system executes it. A change takes effect
 immediately, but it is undone after five minutes unless an administrator keeps it.
@@ -55,7 +55,7 @@ async def network(request: Request) -> Network:
     **takes(ADMINISTRATORS, ChangeNetwork, 404, 409),
 )
 async def change_network(request: Request) -> Requested:
-    """Change the host name, Wi-Fi or Ethernet address of the gateway.
+    """Change the gateway's host name, Wi-Fi network or Ethernet address.
 
     The caller must be an administrator who is logged in. A program's token is not accepted. The
     change is undone after five minutes unless someone sends `POST /api/v1/network/keep`, which

@@ -1,4 +1,4 @@
-"""The REST interface: the status socket's responses as typed JSON. Read-only.
+"""Read-only REST routes that return the status socket's responses as typed JSON.
 
 The routes accept only GET and HEAD. ``conditional`` adds ETags, ``problems`` defines the form of
 errors, and ``admission`` controls access.

@@ -1,4 +1,4 @@
-"""REST routes for updates of the SD card's system, for administrators.
+"""REST routes with which administrators update the system on the SD card.
 
 The broker writes each request to a file, and the card's system executes it. `GET /api/v1/card`
 returns the progress.

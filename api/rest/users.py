@@ -1,4 +1,4 @@
-"""REST routes for administrators: listing and changing users and tokens.
+"""REST routes with which administrators manage users and tokens.
 
 The broker changes the files of users and tokens, because the page's process is not allowed to write
 to these files.

@@ -1,1 +1,1 @@
-"""Parts that all routes share: the bound port, security headers, ETags, and error responses."""
+"""Parts that all routes share: listening socket, security headers, ETags, and error responses."""

@@ -1,4 +1,4 @@
-"""ETag and status 304 for the JSON responses of the REST interface.
+"""Adds ETags to the REST interface's JSON responses, and sends status 304 for unchanged ones.
 
 A program that polls receives a body only if the body has changed. The response is still computed
 each time. This is cheap, because the broker is queried at most four times a second. Browsers do not

@@ -1,10 +1,10 @@
-"""Reads the state of the SD card's system from a file, which a process running as root writes.
+"""Reads the state of the SD card's system from a file that a process running as root writes.
 
 The file contains the system slots, the last update, and the last provisioning. It also contains the
 texts about updates, so that the page and `oncegate-device status` show the same texts. ``read``
 returns the contents, or the reason why the file is unreadable. It returns None if this machine does
-not run from an SD card. The reader opens only this file and two counters of the kernel. It reads a
-limited number of bytes, and does not follow symbolic links.
+not run from an SD card. The reader opens only this file and two small files of the kernel. It reads
+a limited number of bytes, and does not follow symbolic links.
 """
 
 import os

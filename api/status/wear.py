@@ -76,7 +76,7 @@ def wear_of(*, sectors_written: int, sectors: int, up_seconds: float) -> Wear:
 
 
 def years_of(years: float) -> str:
-    """Format a number of years, such as ``about 7 years``, or ``about 4 months`` for 0.33."""
+    """Format a number of years as ``about 7 years``, or as ``about 4 months`` for 0.33."""
     if years > YEARS_SHOWN_MAX:
         return f"more than {YEARS_SHOWN_MAX:.0f} years"
     if years < 1 / 12:

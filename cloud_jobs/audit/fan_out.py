@@ -65,10 +65,10 @@ def entries_of(events: DataFrame, positions: DataFrame) -> DataFrame:
 
 
 def split_entries(releases: DataFrame, entries: DataFrame) -> tuple[DataFrame, DataFrame]:
-    """Return two groups of queue entries: logged with the release of their message, or later.
+    """Separate queue entries logged with the release of their message from those logged later.
 
-    The new column `released_at` is the sequence number of the release. It is null in the second
-    group.
+    Return the two groups in this order. The new column `released_at` is the sequence number of the
+    release in the first group, and null in the second.
     """
     keys = releases.select(*STORE, "message", "time", "released_at")
     joined = entries.join(keys, [*STORE, "message", "time"], "left")
@@ -81,9 +81,10 @@ def split_entries(releases: DataFrame, entries: DataFrame) -> tuple[DataFrame, D
 
 
 def _topic_pattern(column: str) -> Column:
-    """Return an expression for the regular expression that matches a topic filter's topics.
+    """Return a Spark expression that converts a topic filter to a regular expression.
 
-    `column` is the name of the column with the topic filter.
+    The regular expression matches the filter's topics. `column` is the name of the column that
+    contains the filter.
     """
     levels = F.transform(
         F.split(column, "/", -1),
@@ -246,7 +247,7 @@ def _surplus_entries(releases: DataFrame, matched: DataFrame, with_release: Data
 def _ends_of_sharing_sessions(events: DataFrame) -> DataFrame:
     """Return the times at which sessions with shared subscriptions ended.
 
-    An event with the same time was logged in the same batch as the end of the session.
+    An event with one of these times was logged in the same batch as the end of a session.
     """
     members = events.where(is_event("subscribed") & F.col("filter").startswith("$share/"))
     ended = events.where(is_event("session_ended"))

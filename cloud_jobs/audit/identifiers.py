@@ -17,10 +17,10 @@ _FREE: Final = ("message_released", "message_abandoned", "delivery_completed")
 
 
 def uses_of(events: DataFrame) -> DataFrame:
-    """Return the events that use a packet identifier, with its state before and after the event.
+    """Return the events that use a packet identifier, with the identifier's state before and after.
 
-    The new columns `state` (before) and `after` are `held`, `sent`, `received` or `free`. For the
-    first use, `state` is null. Other new columns describe the previous use.
+    The new columns `state` (before the event) and `after` contain `held`, `sent`, `received` or
+    `free`. For the first use, `state` is null. Other new columns describe the previous use.
     """
     is_outbound = is_event(*OUTBOUND) | (is_event("delivery_completed") & (F.col("packet_id") > 0))
     used = events.where(is_event(*INBOUND) | is_outbound).withColumn("outbound", is_outbound)

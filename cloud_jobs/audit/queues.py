@@ -54,10 +54,10 @@ def wrong_positions(positions: DataFrame) -> DataFrame:
 
 
 def _last_queued_before(entries: DataFrame) -> DataFrame:
-    """For each start of a delivery, find the last earlier event that queued a message.
+    """Find the last event that queued a message before each start of a delivery.
 
     Only messages at the same or a lower position in the queue are considered. The column `entered`
-    contains the sequence number of the event.
+    contains the sequence number of the event. Starts without such an event are omitted.
     """
     queued = entries.where(is_event("message_queued")).select(
         *SESSION, F.col("position").alias("front"), F.col("sequence").alias("queued_at")
@@ -75,8 +75,8 @@ def waiting_messages(positions: DataFrame, events: DataFrame) -> DataFrame:
     """Select the queued messages that were neither sent nor removed.
 
     Two columns are new. `is_passed` is True if a message at a later position of the queue was sent.
-    If so, `passed_at` is the sequence number of the event that started the delivery of the last of
-    these messages.
+    If so, `passed_at` is the sequence number of the event `delivery_started` at the highest
+    position.
 
     Args:
         positions: result of `position_uses`.

@@ -1,4 +1,4 @@
-"""Keys that signed the ingested segments, and ingested segments without a valid signature.
+"""Finds the keys that signed the ingested segments, and segments without a valid signature.
 
 Once a gateway has a key, ingestion refuses segments that are not signed with a valid key. The
 tables can still contain such segments, for two reasons. A key may have been withdrawn after
@@ -38,7 +38,7 @@ def untrusted_segments(tables: Tables) -> DataFrame | None:
     """Find ingested segments that should have a valid signature but do not.
 
     The columns are `gateway`, `store`, `at` (the first event's number) and `detail`. Return None if
-    the table `gateway_keys` does not exist, so that signatures cannot be checked.
+    signatures cannot be checked, because the table `gateway_keys` does not exist.
     """
     if not tables.has("gateway_keys"):
         return None

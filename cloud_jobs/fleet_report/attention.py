@@ -69,7 +69,7 @@ def attention_of(figures: Figures) -> list[Group]:
 
 
 def problems_by_gateway(groups: Sequence[Group]) -> dict[str, list[tuple[Group, Problem]]]:
-    """Return the problems of each gateway, each with the group that it belongs to."""
+    """Return each gateway's problems, paired with their groups."""
     found: dict[str, list[tuple[Group, Problem]]] = {}
     for group in groups:
         for problem in group.problems:

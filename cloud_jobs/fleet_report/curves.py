@@ -136,7 +136,7 @@ class _Slots:
         return min(shown), max(shown) - min(shown) + 1
 
     def columns_of(self, gateway: str, key: _Key, first: int, count: int) -> dict[str, str]:
-        """Return the values of a series by column, each column as one comma-separated string.
+        """Return a series as one string of comma-separated values per column.
 
         The strings cover `count` time slots, beginning with the slot `first`. Columns without
         values are omitted. Minimum and maximum are omitted if both equal the mean.

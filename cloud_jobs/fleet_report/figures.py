@@ -121,7 +121,7 @@ def read_figures(root: str, days: int, now: datetime.datetime) -> Figures:
 
 
 def figures_of(opened: OpenTables, days: int, now: datetime.datetime) -> Figures:
-    """Query opened tables for the fleet's data of the last `days` days up to `now` (UTC).
+    """Query the opened tables for the fleet's data on the last `days` days up to `now` (UTC).
 
     Raises one of the exceptions in `query_engine.READ_FAILURES` if a query fails.
     """
@@ -232,7 +232,7 @@ def _edge(tables: QueryEngine, which: str, condition: str) -> datetime.date | No
 
 
 def _fleet(tables: QueryEngine, cells: str) -> list[Row]:
-    """Return one row per day: totals over all gateways, but medians and maxima of durations."""
+    """Return one row per day: totals over all gateways, and median and maximum durations."""
     return tables.rows(
         f"{cells} SELECT day, count(*) AS gateways, {_TOTALS}, "
         "count(CASE WHEN verdict = 'ok' THEN 1 END) AS ok, "
@@ -289,7 +289,7 @@ def _last_seen(now: datetime.datetime) -> str:
 def _latest_states(tables: QueryEngine, gateways: list[str], now: datetime.datetime) -> list[Row]:
     """Return the time of each gateway's last event, its version, and its time quality.
 
-    The time quality is the worst quality of the times since the gateway's latest start.
+    The time quality is the worst one since the gateway's latest start.
     """
     if not gateways:
         return []

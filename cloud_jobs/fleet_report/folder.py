@@ -1,4 +1,4 @@
-"""Output of the report: a folder with the fleet's page and one page per gateway.
+"""Writes the report to a folder, with one page for the fleet and one for each gateway.
 
 A new report replaces all files of an earlier report in the folder.
 """

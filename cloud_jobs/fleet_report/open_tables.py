@@ -42,7 +42,7 @@ def open_tables(root: str) -> OpenTables:
 
 @contextlib.contextmanager
 def explained(root: str) -> Iterator[None]:
-    """Within the block, convert failures to read the tables to a ReportError that explains them.
+    """Convert read failures within the block to a ReportError that explains the failure.
 
     Other exceptions are not converted. `root` is the location of the tables.
     """

@@ -1,4 +1,4 @@
-"""HTML tables that can be sorted and saved as CSV, and texts used by several pages."""
+"""HTML used by several pages: sections, and tables that can be sorted and saved as CSV."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ def counted(count: float, noun: str) -> str:
 
 
 def age(made_at: datetime.datetime, seen: datetime.datetime | None) -> float:
-    """Return the time from `seen` to `made_at` in seconds.
+    """Return the seconds between a gateway's last event and the report.
 
-    The result is infinite if `seen` is None, and 0 if `seen` is later than `made_at`.
+    `seen` is the time of the event, and `made_at` is the time of the report. The result is infinite
+    if `seen` is None, and 0 if `seen` is later than `made_at`.
     """
     return max((made_at - seen).total_seconds(), 0) if seen else float("inf")
 

@@ -71,7 +71,7 @@ WITH seen AS (
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Summary of the readings of one quantity of a sensor, over the days that the report shows.
+    """Summary of a sensor's readings of one quantity, over the days that the report shows.
 
     If the readings are strings, the fields for numeric values are None.
     """

@@ -1,1 +1,1 @@
-"""Computation of the gold tables from the ingested tables. Reports query the gold tables."""
+"""Computes the gold tables from the ingested tables. Reports query the gold tables."""

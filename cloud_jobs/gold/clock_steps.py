@@ -1,10 +1,10 @@
-"""Errors of a gateway's clock in segments that were written while the clock was unsynchronised.
+"""Computes corrections for times that a gateway logged while its clock was unsynchronised.
 
 A gateway whose clock has no battery starts with a wrong time. When a time server responds, the
 clock is set to the right time in one or more steps. The time of an earlier event is wrong by the
 sum of the steps between the event and the first synchronised segment. If the clock loses
-synchronisation later, the time of an event is wrong by the sum of the steps since the beginning of
-that segment. If events are missing between the event and the synchronised segment, steps may be
+synchronisation later, the time of an event is wrong by the sum of the steps between the beginning
+of the first synchronised segment and the event. If events are missing in between, steps may be
 missing too, and the error is unknown.
 """
 

@@ -1,6 +1,6 @@
-"""Gold tables whose rows belong to a day.
+"""Updates the gold tables that are computed day by day.
 
-If a run changes a day of a gateway, all rows of this gateway and day are computed again.
+If a run changes a gateway's data for a day, all rows of this gateway and day are computed again.
 """
 
 from __future__ import annotations

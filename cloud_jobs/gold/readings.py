@@ -1,7 +1,7 @@
 """Sensor readings with corrected times.
 
 If a gateway starts with a wrong time, the times of its readings are wrong too. They are corrected
-with the table `clock_corrections`, as are the times of events. A sensor's own clock can also be
+with the table `clock_corrections`, like the times of events. A sensor's own clock can also be
 wrong. If it is wrong by days, the time of delivery is used instead of the sensor's time.
 """
 

@@ -1,4 +1,4 @@
-"""Readings by quarter hour and by day, with one row per quantity of a sensor.
+"""Summarises sensor readings by quarter hour and by day, with one row for each quantity.
 
 If a day has new readings, all of its rows are computed again. The increase of a counter is the
 difference from its previous reading, which may be from an earlier day. Therefore the last readings

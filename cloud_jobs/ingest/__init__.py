@@ -1,1 +1,1 @@
-"""Ingestion of landed (uploaded) segment files: list and verify them, and store their events."""
+"""Lists and verifies landed (uploaded) segment files, and stores their events."""

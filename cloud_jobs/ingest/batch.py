@@ -128,7 +128,7 @@ class Batch:
         """Run all steps after `stage` that are not committed yet.
 
         Args:
-            is_new: True if this run staged the batch, so that no later step is committed yet.
+            is_new: True if this run staged the batch. If so, no later step is committed yet.
 
         Returns:
             The batch's row of the table `batches`, or None if another run wrote that row.
@@ -153,8 +153,8 @@ class Batch:
     def _load_existing(self, staged: Staged, *, is_new: bool) -> _ExistingRows:
         """Run the steps `keys` and `withdraw`.
 
-        Return the files to refuse because of their keys, the other files, the earlier results that
-        affect them, and a flag that is True if segments were withdrawn.
+        Return the files to refuse because of their keys, the remaining files, the results of
+        earlier batches for these, and a flag that is True if segments were withdrawn.
         """
         self.progress(f"batch {self.number}: keys")
         files = gateway_keys.files_of(staged.files)
@@ -205,7 +205,7 @@ class Batch:
         return bool(names)
 
     def _has_later_commits(self) -> bool:
-        """Return True if a step after `keys` is committed, so that no more keys may be added."""
+        """Return True if a step after `keys` is committed. If so, no more keys may be added."""
         return any(self.tables.has_written(name, self.number) for name in _WRITTEN_LATER)
 
     def _derive(self, staged: Staged, *, is_new: bool) -> dict[str, Any]:
@@ -254,8 +254,8 @@ class Batch:
     def _commit_contents(self, found: Events, records: Records, parts: Split) -> int:
         """Commit the readings of the batch, and return the number of new readings.
 
-        If no gateway is ambiguous, the events are committed at the same time. Otherwise, they must
-        be committed already.
+        If no gateway is ambiguous (may have duplicates), commit the events at the same time.
+        Otherwise, the events must already be committed.
         """
         with side_by_side() as submit:
             if not parts.ambiguous:
@@ -285,7 +285,7 @@ class Batch:
         self.after_step("segments")
 
     def _commit_quarantine(self, refused: list[DataFrame], segments: list[dict[str, Any]]) -> None:
-        """Commit rows of refused files (`segments`) and, up to a limit, of other `refused` data."""
+        """Commit all rows in `segments` (refused files), and a limited number of `refused` rows."""
         rows = [quarantine.bounded(reduce(DataFrame.unionByName, refused))] if refused else []
         if segments:
             rows.append(self.tables.frame("quarantine", segments))

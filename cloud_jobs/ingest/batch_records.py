@@ -1,4 +1,4 @@
-"""Commit of readings: the SenML records in the messages that a batch delivered.
+"""Commits readings: the SenML records in the messages that a batch delivered.
 
 If no record of a gateway can occur twice in the batch, the gateway's records are used as they were
 staged. This is true for most gateways. For the other gateways, which are called ambiguous, the

@@ -1,4 +1,4 @@
-"""Selection of the messages whose delivery a batch completed.
+"""Selects the messages whose delivery a batch completed.
 
 A message is delivered by the event `message_published`, or by the pair `message_held` and
 `message_released` with the same gateway, store and message number. The two events of a pair may

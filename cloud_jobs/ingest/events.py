@@ -36,8 +36,8 @@ def first_of_each(candidates: DataFrame) -> DataFrame:
 def new_events(candidates: DataFrame, events: DataFrame, ranges: Column) -> DataFrame:
     """Select the candidate events that are not stored in the table `events` yet, each event once.
 
-    `ranges` is a filter that limits which stored events are read, the result of `ranges_of`. It
-    must be true for all stored events that are also among the candidates.
+    `ranges` is a filter that limits which stored events are read (see `ranges_of`). It must be true
+    for all stored events that are also among the candidates.
     """
     known = events.where(ranges).select(*KEY)
     return (
@@ -49,8 +49,8 @@ def conflicting_events(candidates: DataFrame, events: DataFrame, ranges: Column)
     """Select the candidate events that contradict a stored event.
 
     Two events contradict each other if they have the same identity but different contents. `ranges`
-    is the result of `ranges_of`, a filter that must be true for every stored event that may have
-    the identity of a candidate.
+    is a filter that limits which stored events are read (see `ranges_of`). It must be true for
+    every stored event that may have the identity of a candidate.
     """
     contents = ["event", "time", "store", *EVENT_FIELDS, "extra"]
     known = events.where(ranges).select(

@@ -1,4 +1,4 @@
-"""Decompression of a segment file (a zstd frame) with limited memory.
+"""Decompresses a segment file (a zstd frame) with limited memory.
 
 A file has exactly one complete frame, with a checksum.
 """

@@ -1,4 +1,4 @@
-"""Access to the table `gateway_keys`, which contains the keys for checking segments."""
+"""Reads and writes the table `gateway_keys`: the public keys used to verify segments."""
 
 from __future__ import annotations
 

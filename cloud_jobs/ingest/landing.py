@@ -1,4 +1,4 @@
-"""Listing of the landed (uploaded) files that must be examined.
+"""Lists the landed (uploaded) files that must be examined.
 
 The contents of files are not read. A file is not examined if the table `segments` contains its name
 with a final state. A file in quarantine is examined again if its bytes have changed, or if the keys

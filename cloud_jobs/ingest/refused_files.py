@@ -1,4 +1,4 @@
-"""Selection of refused files that would be refused again if they were examined now."""
+"""Finds refused files that would be refused again if they were examined now."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verification of a segment file before its contents are used.
+"""Verifies a segment file before its contents are used.
 
     <gateway>.<boot>.<segment>.<first sequence>-<last sequence>.<sha256 of the file>.jsonl.zst
 

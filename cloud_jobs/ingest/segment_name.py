@@ -1,4 +1,4 @@
-"""The file name of a segment, and the properties of the segment that the name states."""
+"""Parses the file name of a segment, which states the segment's properties."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def ledger_of(
 def with_refusals(
     files: Sequence[Mapping[str, Any]], refusals: Sequence[Refusal]
 ) -> list[Mapping[str, Any]]:
-    """Return the staged files, with the reason and detail of the refusals after staging."""
+    """Return the staged files, and add reason and detail to those refused after staging."""
     found = {one.path: {"reason": one.reason, "detail": one.detail} for one in refusals}
     return [{**file, **found.get(file["path"], {})} for file in files]
 

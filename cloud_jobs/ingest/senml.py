@@ -1,4 +1,4 @@
-"""Conversion of delivered messages to SenML records (docs/formats/readings.md, RFC 8428).
+"""Converts delivered messages to SenML records (docs/formats/readings.md, RFC 8428).
 
 Most payloads are parsed together, as Arrow columns (`senml_columns`). The others are parsed one by
 one by the reference implementation (`senml_pack`). The other columns of a message are copied to
@@ -71,7 +71,7 @@ def records_of_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _with_error_columns(rows: pa.RecordBatch) -> pa.RecordBatch:
-    """Add the columns for errors to successfully parsed records. No error is set.
+    """Add the error columns to records that were parsed without errors.
 
     The result has the schema `_PARSED`.
     """

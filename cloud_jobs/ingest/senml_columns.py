@@ -1,4 +1,4 @@
-"""Parser that converts many SenML payloads to Arrow columns together.
+"""Parser that converts many SenML payloads to Arrow columns at once.
 
 `senml_pack` defines the correct result for a payload. This module parses only payloads for which it
 is certain to produce the same result: SenML packs (arrays) of flat objects with known fields and
@@ -23,8 +23,8 @@ from cloud_jobs.limits import PACK_BYTES_MAX, PACKS_TOGETHER_MAX
 _PACKS_OF_A_PART: Final = 512
 """Number of packs that are omitted together if one of them cannot be parsed."""
 _SAMPLE: Final = 128
-"""Number of packs that are examined for the fields that occur. A column for a field that does not
-occur costs as much as any other."""
+"""Number of packs that are searched for field names. A column for a field that does not occur takes
+as long to parse as any other."""
 _EXACT_MICROSECONDS: Final = 2**53
 """Below this value each integer has an exact float."""
 

@@ -1,4 +1,4 @@
-"""Conversion of one payload to SenML records (docs/formats/readings.md, RFC 8428).
+"""Converts one payload to SenML records (docs/formats/readings.md, RFC 8428).
 
 A payload is accepted or refused as a whole. This is the reference implementation: `senml_columns`
 parses the usual payloads of gateways faster, with the same result.

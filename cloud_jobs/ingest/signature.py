@@ -1,4 +1,4 @@
-"""Check of the signature in a segment's footer (docs/formats/session-log.md, "Signature").
+"""Checks the signature in a segment's footer (docs/formats/session-log.md, "Signature").
 
 The signature uses Ed25519 (RFC 8032). The signed text is ASCII and has six lines, each of which
 ends with a line feed. The first line is always the same. The others contain these values::

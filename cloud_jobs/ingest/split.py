@@ -83,8 +83,8 @@ def split(origins: Sequence[Origin], overlapping: Iterable[str], earlier_events:
         origins: the trusted files of the batch that contain events.
         overlapping: gateways with an event that may be stored already or occur twice in the batch.
         earlier_events: function that searches earlier batches for missing events. A message has the
-            events `message_held` and `message_released`. If only one of them is in this batch, the
-            other one is searched.
+            events `message_held` and `message_released`. If only one of them is in this batch,
+            the function searches for the other one.
     """
     ambiguous = {*overlapping} | {one.gateway for one in origins if one.outline is None}
     ambiguous |= _repeating(origins)

@@ -128,5 +128,5 @@ def readings_of(staged: Staged, paired: pa.RecordBatch, batch: int) -> DataFrame
 
 
 def paired_of(tables: Tables, paired: pa.RecordBatch) -> DataFrame:
-    """Convert records of messages whose events are in different files to a DataFrame."""
+    """Return a DataFrame with the records of messages whose events are in different files."""
     return tables.spark.createDataFrame(pa.Table.from_batches([paired]), RECORDS)

@@ -1,4 +1,4 @@
-"""Conversion of the Arrow streams in staged files to rows of each table.
+"""Converts the Arrow streams in staged files to rows of the tables.
 
 The rows of each file are one Arrow batch.
 """

@@ -1,4 +1,4 @@
-"""Withdrawal of unsigned segments when their gateway's first key arrives.
+"""Withdraws unsigned segments when their gateway's first key arrives.
 
 The segments were accepted provisionally. A segment to which no signed segment refers, directly or
 through other segments, may be forged and must not displace the gateway's own events. Its rows are

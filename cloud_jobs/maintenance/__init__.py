@@ -1,1 +1,1 @@
-"""Maintenance of the tables: merge small files, remove old files, and retry refused segments."""
+"""Maintains the tables: merges small files, removes old files, and requeues refused segments."""

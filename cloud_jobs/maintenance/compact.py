@@ -1,4 +1,4 @@
-"""Compaction: merge many small files into a few large ones, sorted for the usual queries.
+"""Merges many small files into a few large ones, sorted for the usual queries.
 
 Compaction is incremental. A partition with fewer than COMPACT_FILES_MIN small files is not changed.
 The partition of a past day is therefore rewritten only once, even if the command runs often.

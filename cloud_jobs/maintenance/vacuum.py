@@ -1,4 +1,4 @@
-"""Removal of files that no recent version of a table refers to."""
+"""Removes files that no recent version of a table uses."""
 
 from __future__ import annotations
 

@@ -42,10 +42,10 @@ def with_archive(
     own_jars: Path | None,
     progress: Callable[[str], None],
 ) -> Iterator[Mapping[str, str]]:
-    """Yield the settings for a Spark session. If possible, they make the JVM use a class archive.
+    """Yield `settings` for a Spark session, with options for a class archive if one can be used.
 
-    This is possible only if this process starts the JVM, if `settings` contains the JVM options of
-    `short_run`, and if all jars exist. Otherwise `settings` is yielded unchanged.
+    A class archive can be used only if this process starts the JVM, if `settings` contains the JVM
+    options of `short_run`, and if all jars exist. Otherwise `settings` is yielded unchanged.
     """
     cache = cache_directory(cache_dir)
     jars = [(own_jars or cache / "jars") / name for name in needed.files]

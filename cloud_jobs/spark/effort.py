@@ -1,4 +1,4 @@
-"""Reduction of Spark's planning time for small batches.
+"""Reduces Spark's planning time for small batches.
 
 Some optimisations save time with millions of rows, but cost seconds with a small batch. For a few
 thousand rows, interpreting the plan takes less time than generating and compiling code. Writing a
@@ -31,7 +31,7 @@ _SMALL: Final = {
 def small_effort(spark: SparkSession, *, is_small: bool = True) -> Iterator[None]:
     """Reduce the time that Spark spends on planning within the block.
 
-    With the argument `is_small=False`, Spark's settings stay unchanged, for large batches.
+    If `is_small` is False (for large batches), Spark's settings are not changed.
     """
     if not is_small:
         yield

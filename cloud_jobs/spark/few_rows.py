@@ -1,4 +1,4 @@
-"""Materialisation of rows that many queries read, so that Spark computes the rows only once."""
+"""Materialises rows that several queries read, so that Spark computes them only once."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from cloud_jobs.limits import VALUES_MAX
 
 
 def as_values(rows: DataFrame) -> DataFrame:
-    """Compute rows now, and return a DataFrame with the results, which the driver keeps in memory.
+    """Compute rows immediately, and return a DataFrame that holds them in the driver's memory.
 
     Queries of the new DataFrame do not compute the rows again. If there are more than VALUES_MAX
     rows, return `rows` unchanged.

@@ -1,4 +1,4 @@
-"""The jars of Delta Lake and of the S3 client: their names, their hashes, and their download.
+"""The jars of Delta Lake and of the S3 client: their names, hashes and download.
 
 At the first start Spark's own resolver downloads the jars from Maven Central. The files are checked
 against the SHA-256 hashes in this module. Every later start passes the files to Spark directly and

@@ -1,4 +1,4 @@
-"""Search for a Java installation for Spark, and the error message if there is none."""
+"""Finds Java for Spark, or explains in an error message how to install it."""
 
 import os
 import re

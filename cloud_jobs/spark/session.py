@@ -1,4 +1,6 @@
-"""A Spark session with Delta Lake that logs to a file and needs no network after the first start.
+"""Starts a Spark session with Delta Lake.
+
+The session logs to a file, and needs no network after the first start.
 
 Master, memory and cores come from spark-submit, the environment, Spark's configuration files or an
 existing session. By default Spark uses this machine and all its cores.

@@ -1,4 +1,4 @@
-"""Creation of tables, and a check of the tables that exist."""
+"""Creates missing tables, and checks the existing ones."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""SQL queries of Delta tables without Spark. They use DataFusion from the library `deltalake`."""
+"""Queries Delta tables with SQL but without Spark, using DataFusion from `deltalake`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rendering of SQL queries: table names and values are inserted into a template."""
+"""Renders SQL queries by inserting table names and values into a template."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Client of the broker's control socket: sends the bridge's status and events about serial ports.
+"""Sends the bridge's status, and events about serial ports, to the broker's control socket.
 
-An event is a serial port that was found or lost. While the broker is not running, the socket does
-not exist. Status reports are then skipped, but events are queued. Sending never delays readings.
+An event reports that a serial port was found or lost. While the broker is not running, the socket
+does not exist. Status reports are then skipped, but events are queued. Sending never delays
+readings.
 """
 
 import asyncio

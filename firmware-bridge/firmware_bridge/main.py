@@ -62,8 +62,8 @@ async def serve(
         stop: event that stops the bridge.
         ready: called when the ports are being read, or when the bridge waits for disk space.
         alive: called every second, unless the event loop is blocked or a commit hangs.
-        sensor_files: access to the configuration of ports, for operators who use the web page. If
-            it is None, operators cannot change ports.
+        sensor_files: functions that read and change the configuration of ports for operators of
+            the web page. If it is None, operators cannot change ports.
 
     Raises:
         QueueError: if the outbox cannot be opened. The message explains in one line how to fix
@@ -161,7 +161,8 @@ def _port_maker(
 ) -> Callable[[PortSettings], Port]:
     """Return a function that creates a port from the port's settings.
 
-    All ports use the same outbox, control socket and other arguments of this function.
+    All these ports share the outbox, the control socket, and the other objects that this function
+    receives.
     """
     seen = announcer.seen if settings.home_assistant_prefix is not None else None
     parts = SharedParts(outbox, control, hot_plug, _sequence_numbers(), commands, seen)

@@ -190,8 +190,8 @@ def requests_in(result: Mapping[str, Any]) -> list[Request]:
 def _plugged(readers: Callable[[], Mapping[str, str]]) -> list[Table]:
     """Return the serial ports of this machine, in the form of a response to an operator.
 
-    The field `sensor` is the name of the port in the configuration if the bridge reads the port,
-    and otherwise None.
+    The field `sensor` is the configured name of the port, or None if the bridge does not read the
+    port.
     """
     names = readers()
     return [

@@ -1,8 +1,8 @@
-"""A simulated sensor board on a pseudo-terminal, with the protocol of a real board.
+"""Simulates a sensor board on a pseudo-terminal, with the protocol of a real board.
 
-Like a real board, it counts its starts, numbers its frames, and measures even if no bridge is
-running. It repeats each frame until the frame is acknowledged. The simulator is used to show and
-test that restarts of the bridge neither lose nor duplicate readings.
+Like a real board, the simulated board counts its starts, numbers its frames, and measures even if
+no bridge is running. It repeats each frame until the frame is acknowledged. The simulator is used
+to show and test that restarts of the bridge neither lose nor duplicate readings.
 """
 
 import asyncio

@@ -1,8 +1,9 @@
-"""The compiled broker core in a source checkout, built by the first `oncegate up`.
+"""Finds the compiled broker core in a source checkout, and makes Python import it.
 
-A build is stored in `build/core/KEY` of the checkout. The key is a digest of everything that the
-build depends on. If sources change, the key changes too, so an outdated build is never used.
-Installed packages contain their compiled extensions and do not use this module.
+The first `oncegate up` builds the core and stores it in `build/core/KEY` of the checkout. The key
+is a digest of everything that the build depends on. If sources change, the key changes too, so an
+outdated build is never used. Installed packages contain their compiled extensions and do not use
+this module.
 """
 
 import hashlib

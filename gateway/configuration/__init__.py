@@ -1,8 +1,8 @@
 """The operator's configuration, validated before use.
 
 This package turns a TOML file, the environment and the command line into one immutable
-`Configuration`. The values in it are in range and already converted (to seconds, bytes or paths).
-Each mistake is reported in one line with the file, the key, the value and the allowed values. The
+`Configuration`. Its values have been validated and converted (to seconds, bytes or paths). Each
+mistake is reported in one line with the file, the key, the value and the allowed values. The
 meaning of a value is defined by the package that uses it. `docs/configuration.md` explains every
 key.
 """

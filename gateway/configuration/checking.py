@@ -66,7 +66,7 @@ def configuration_of(
     """Return the configuration described by `tables`, the contents of a parsed TOML file.
 
     Args:
-        tables: the sections by name, as in the file.
+        tables: the sections, keyed by name, as in the file.
         source_of: function that returns where a key was set, such as the file's path, for messages.
         protocols: the allowed values of `framing`, each with the keys that it adds to the table.
         unknown: sections that could not be read completely. Their values are not checked further.

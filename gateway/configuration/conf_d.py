@@ -57,7 +57,7 @@ class PortTable:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Serial ports from the files in `conf.d/`, sorted by file name, and mistakes in these files.
+    """Contents of `conf.d/`: serial ports, sorted by file name, and mistakes in the files.
 
     Each mistake is a one-line message.
     """
@@ -76,8 +76,8 @@ def ports_in(folder: Path, replaced: Mapping[str, bytes | None]) -> Found:
 
     Args:
         folder: the folder `conf.d`.
-        replaced: file contents to use instead of those on disk, by file name. None means that the
-            file is treated as missing.
+        replaced: file contents to use instead of those on disk, keyed by file name. A file with the
+            value None is treated as missing.
     """
     ports: list[PortTable] = []
     problems: list[str] = []

@@ -1,4 +1,4 @@
-"""All keys of a configuration in text form, for display and for checks of the documentation."""
+"""Describes all keys of a configuration as text, to display them or check the documentation."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import Field, dataclass

@@ -1,4 +1,4 @@
-"""Defines for each key when a changed value takes effect.
+"""Defines, for each key, when a changed value takes effect.
 
 `docs/configuration.md` contains the same information, and a test compares the two. The response to
 a reload command is derived from this module.

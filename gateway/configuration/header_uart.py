@@ -16,11 +16,13 @@ def is_header_uart(path: Path | None) -> bool:
 
 
 def warning_about(path: Path, *, root: Path = Path("/")) -> str | None:
-    """Return a warning if the port `path` is used by a console, otherwise None.
+    """Return a warning if a console uses, or could use, the port `path`, otherwise None.
 
-    A sensor cannot share a port with a console. If the port does not exist on this machine, the
-    configuration could be for the SD card's system, whose console uses the UART on the pin header
-    by default. `root` is the directory that contains `dev` and `sys`.
+    A sensor cannot share a port with a console. If `path` names the UART on the pin header, and
+    this machine has no such port, the configuration could be for the SD card's system. Its console
+    uses this UART by default, so a warning is returned in this case too.
+
+    `root` is the directory that contains `dev` and `sys`.
     """
     try:
         consoles = (root / "sys/class/tty/console/active").read_text().split()

@@ -1,9 +1,9 @@
 """The gateway's id, which is created on the first start and stored.
 
 `(gateway, boot, sequence)` identifies an event permanently, so a change of the id would split the
-gateway's history. The id is on disk before it is used. A lost or damaged id does not prevent a
-start: it is restored from the session log. If the log does not contain the id either, a new one is
-created, and an error is logged if the id was damaged (docs/decisions/0041).
+gateway's history. The id is stored on disk before it is used. A lost or damaged id is restored from
+the session log, so it does not prevent startup. If the log does not contain the id either, a new id
+is created, and an error is logged if the old id was damaged (docs/decisions/0041).
 """
 
 import hashlib
@@ -54,7 +54,7 @@ def log_identity(configuration: Configuration) -> str:
     """Return the name under which events are logged.
 
     This is the gateway's id. For a tenant, `_` and the tenant's name are appended. Neither the id
-    nor a tenant's name can contain `_`, so two different pairs never produce the same name.
+    nor a tenant's name can contain `_`, so each name stands for one gateway or one tenant.
     """
     return with_tenant(gateway_id(configuration), configuration)
 
@@ -77,7 +77,7 @@ def with_tenant(gateway: str, configuration: Configuration) -> str:
 
 
 def known_id(directory: Path) -> str:
-    """Return the gateway id in a data directory or in its session log, or "" if there is none."""
+    """Return the gateway id in a data directory or its session log, or "" if there is no id."""
     kept = _kept_in(directory)
     if kept is not None and _ID.fullmatch(kept):
         return kept

@@ -51,15 +51,15 @@ def load(
     Args:
         path: the configuration file, or None if there is no file.
         environment: all environment variables.
-        overrides: values from the command line, by `"section.key"`, or by `"listen"` for the
-            address of the first listener. None means that the option was not given.
+        overrides: values from the command line, keyed by `"section.key"`. The key `"listen"` sets
+            the address of the first listener. None means that the option was not given.
         protocols: the allowed values of `framing`, each with its keys, or None to reject
             `[[serial]]`.
         tenant: the tenant whose configuration is returned, or None for the gateway with its
             tenants. Overrides outside the section `gateway` apply to the tenant if `tenant` is
             given.
-        replaced: contents to use instead of files in `conf.d/`, by file name. None means a removed
-            file. This is used to check a change before it is written.
+        replaced: contents to use instead of the files in `conf.d/`, keyed by file name, or None for
+            a removed file. This argument is used to check a change before it is written.
 
     Raises:
         ConfigurationError: the configuration is invalid. `problems` has a line for each mistake.

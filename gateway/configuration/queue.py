@@ -1,4 +1,4 @@
-"""The tables `[[queues]]`, which set what happens when a client's queue is full."""
+"""Settings for full client queues: the tables `[[queues]]`."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -13,7 +13,7 @@ CLIENT_PATTERN = Text(
 
 @dataclass(frozen=True, kw_only=True)
 class Queue(Section):
-    """A table `[[queues]]`, which sets what happens when the queue of a client is full.
+    """A table `[[queues]]`. It defines what the broker does when a client's queue is full.
 
     For each client, the first table whose pattern matches the client identifier applies.
     """

@@ -1,4 +1,4 @@
-"""Sections that occur once in the configuration file, as classes with keys, defaults and limits.
+"""Classes for sections that occur once in the configuration file: keys, defaults and limits.
 
 `gateway.configuration.checking` creates the objects from the file. `docs/configuration.md` gives
 the reason for each default. A test compares that page with these classes. `[api]` is in `page.py`.
@@ -249,6 +249,6 @@ class Alarms(Section):
 
 @dataclass(frozen=True, kw_only=True)
 class Console(Section):
-    """Choice between the console and sensors for the UART on a Raspberry Pi's pin header."""
+    """Setting that assigns the UART on a Raspberry Pi's pin header to the console or to sensors."""
 
     uart: Literal["console", "sensors"] | None = None

@@ -154,7 +154,7 @@ class Serial(Section):
             raise refusal(f"{fix}, and not {self.path}, which is a directory")
 
     def _check_scheme(self) -> None:
-        """Reject an unsupported address, and keys that are not allowed with the address."""
+        """Reject unsupported addresses, and keys that are not allowed for the kind of address."""
         if self.address is None:
             self.protocol.check_scheme(None)
             return

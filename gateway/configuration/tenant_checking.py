@@ -115,7 +115,7 @@ def crossings(configurations: Mapping[str, Configuration]) -> Iterator[str]:
     message contains the fix.
 
     Args:
-        configurations: the configurations by tenant name. The gateway itself has the name "".
+        configurations: the configurations, keyed by tenant name. The gateway has the name "".
     """
     for name, configuration in configurations.items():
         if name and 0 in _ports_of(configuration):

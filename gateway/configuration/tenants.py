@@ -37,7 +37,7 @@ SourceOf = Callable[[Location], str]
 
 
 def tenants_in(written: object, source_of: SourceOf) -> tuple[dict[str, dict[str, Any]], list[str]]:
-    """Return each tenant's tables by tenant name, and error messages about invalid tenants."""
+    """Return the tables of all tenants, keyed by name, and messages about invalid tenants."""
     if not isinstance(written, Mapping):
         what = f"{source_of(('tenants',))}: [tenants] = {shown(written)} is not allowed"
         return {}, [f"{what}: use a table for each tenant, like [[tenants.acme.listeners]]"]

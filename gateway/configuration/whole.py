@@ -122,8 +122,8 @@ class Configuration(Section):
     def broker_address(self) -> tuple[str, int]:
         """Host and port at which the bridge reaches the broker.
 
-        The address is `[bridge] broker`, or that of the first listener for plain MQTT. Use only if
-        `reaches_broker` is True.
+        The address is `[bridge] broker`, or that of the first listener for plain MQTT. Use this
+        property only if `reaches_broker` is True.
         """
         if self.bridge.broker is not None:
             return host_and_port_of(self.bridge.broker)

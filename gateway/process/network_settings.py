@@ -84,7 +84,7 @@ def change_in(request: Mapping[str, object]) -> NetworkChange:
     """Return the change that a request describes. Keys other than `KEYS` are ignored.
 
     Raises:
-        NetworkSettingsError: if a value is invalid, or nothing would change.
+        NetworkSettingsError: if a value is invalid, or the request contains no change.
     """
     hostname = _text_of(request, "hostname")
     if hostname and re.fullmatch(HOSTNAME, hostname) is None:
@@ -114,7 +114,7 @@ def country_of(written: object) -> str | None:
 
 
 def ethernet_address(address: str, gateway: str | None, dns: tuple[str, ...]) -> EthernetAddress:
-    """Check an IPv4 address, its router (`gateway`) and name servers (`dns`), and return them.
+    """Check and return an IPv4 address, its router (`gateway`) and its name servers (`dns`).
 
     Raises:
         NetworkSettingsError: if an address is invalid.

@@ -64,7 +64,7 @@ class Receiver(Protocol):
 
 
 class LaneStorage(PersistentStorage):  # type: ignore[misc]
-    """Adapter from gmqtt's storage interface to a lane, the queue for one broker."""
+    """Adapter through which gmqtt uses a lane (the queue for one broker) as its storage."""
 
     def __init__(self, lane: Lane, receiver: Receiver) -> None:
         super().__init__()
@@ -100,9 +100,10 @@ class LaneStorage(PersistentStorage):  # type: ignore[misc]
         return self.replayed()
 
     async def wait_empty(self) -> None:
-        """Return immediately, although gmqtt expects a wait until no exchange is in flight.
+        """Return immediately.
 
-        New exchanges start all the time, so this wait might never end.
+        gmqtt expects this method to wait until no exchange is in flight. This might never happen,
+        because new exchanges start all the time.
         """
 
     def clear(self) -> None:

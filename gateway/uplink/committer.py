@@ -56,7 +56,7 @@ class Committer(QueueCommitter[ConnectionEvent]):
         self.receptions = {side: Reception(store.received(side)) for side in Side}
         self._settlement = Settlement(self.lanes, self.receptions)
         self._taken: dict[Side, list[Arrival]] = {side: [] for side in Side}
-        """Messages that the next commit stores, by the side from which they were received."""
+        """Messages that the next commit stores, keyed by the side that they came from."""
         self.sessions = {
             side: store.property(lane.session_key) or None for side, lane in self.lanes.items()
         }

@@ -1,4 +1,4 @@
-"""Prevents forwarding loops. A user property lists the gateways that a message has passed.
+"""Prevents forwarding loops. A user property lists the gateways that forwarded a message.
 
 This module does no I/O. Loops are only prevented with MQTT 5.0, because MQTT 3.1.1 has no
 properties. The property's value consists of the gateways' ids in order, separated by commas. If a
@@ -10,7 +10,7 @@ from typing import Final
 
 HOPS_PROPERTY: Final = "oncegate-hops"
 HOPS_MAX: Final = 16
-"""Maximum number of gateways that a message may pass. A chain of clusters is two or three long."""
+"""Maximum number of gateways that may forward a message. Chains have two or three clusters."""
 
 UserProperties = Iterable[tuple[str, str]]
 

@@ -96,7 +96,7 @@ class Lane(BrokerQueue[Message]):
         """Number of pauses after temporary refusals that have not ended. No exchange starts during
         a pause."""
         self.refusals: Counter[int] = Counter()
-        """Number of refusals for an unclear reason, by the row number of the message."""
+        """Number of refusals for an unclear reason, keyed by the message's row number."""
 
     @property
     def room_bytes(self) -> int:

@@ -265,7 +265,7 @@ class Link:
                 self._end("the queue is full: its messages stay in the broker's session")
 
     def _end(self, fault: str) -> None:
-        """Close the connection because of the fault that `fault` describes.
+        """Close the connection because of a fault. `fault` is its description.
 
         Packets that have already been received are still processed.
         """

@@ -36,7 +36,7 @@ class Side(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
-    """A rule for forwarding messages, which is one table `[[uplink.topics]]` in the configuration.
+    """A forwarding rule, from one table `[[uplink.topics]]` in the configuration.
 
     `qos` is the highest QoS of forwarded messages.
     """

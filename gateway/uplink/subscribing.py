@@ -44,8 +44,8 @@ class SubscriptionSync:
     ) -> dict[str, int]:
         """Change the subscriptions from `have` to `wanted`, and return the resulting subscriptions.
 
-        Both arguments map topic filters to their QoS. Unchanged filters are not subscribed to
-        again, because an MQTT 3.1.1 broker would resend all retained messages.
+        Both arguments map topic filters to their QoS. Unchanged filters are not sent to the
+        broker again, because an MQTT 3.1.1 broker would resend all retained messages.
 
         Raises:
             OSError, TimeoutError: if the connection ended, or there was no valid response.

@@ -36,7 +36,7 @@ class Fault:
         self.sentence, self._kind = sentence, kind
 
     def show(self, sentence: str) -> None:
-        """Set the operation's error message without logging it. The caller has logged it."""
+        """Set the operation's error message without logging it. The caller has already done so."""
         if self.since_ms is None:
             self.since_ms = time.time_ns() // 1_000_000
         self.sentence = sentence
@@ -53,7 +53,7 @@ class Fault:
 
 
 def sentence_of(problem: Exception) -> str:
-    """Return a sentence that describes a failure and, if possible, how to fix it."""
+    """Return a sentence that describes a failure and, if possible, explains how to fix it."""
     if descriptors.ran_out(problem):
         return f"{line_of(problem)}: raise the limit of open files (LimitNOFILE of the service)"
     if is_full(problem):

@@ -21,7 +21,7 @@ from gateway.process.files.disk_errors import line_of
 from gateway.process.system_calls import call
 
 NICENESS: Final = 10
-"""From -20 to 19. A process at 10 gets a tenth of the CPU time of a process at 0."""
+"""Nice value, from -20 to 19. A process at 10 gets a tenth of the CPU time of a process at 0."""
 
 IO_CLASS_BEST_EFFORT: Final = 2
 IO_LEVEL: Final = 7

@@ -112,7 +112,7 @@ class Announcer(Generic[Port]):
 
     @property
     def is_done(self) -> bool:
-        """True if descriptions are switched off, and all earlier descriptions are removed."""
+        """True if descriptions are switched off, and all earlier ones have been removed."""
         return self._status_topic is None and not self._remembered.topics
 
     async def run(self) -> None:

@@ -55,9 +55,10 @@ class Availability:
         return Message(self._topic, OFFLINE, qos=1, retain=True)
 
     def begin(self, send: Send) -> None:
-        """Publish all payloads over a new connection, because the broker might retain old ones.
+        """Publish all payloads over a new connection.
 
-        `send` sends packets over this connection.
+        The broker might have retained outdated payloads while the bridge was not connected. `send`
+        sends packets over the new connection.
         """
         self._send = send
         self._sent = {}
@@ -78,7 +79,7 @@ class Availability:
     def _remove_others(self, topics: Collection[str]) -> None:
         """Remove the retained states from all topics that are not in `topics`.
 
-        Their ports and devices are no longer configured.
+        These topics belong to ports and devices that are no longer configured.
         """
         for topic, payload in list(self._sent.items()):
             if topic not in topics and payload in (ONLINE, OFFLINE):

@@ -35,8 +35,8 @@ class DescribedPort:
     """Properties of a port that the descriptions of its devices depend on.
 
     `is_meter` is True if the devices are utility meters. `watches_devices` is True if the
-    availability of each device is published. `model` is the model of all devices that do not report
-    their model.
+    availability of each device is published. `model` is shown for devices that do not report their
+    own model.
     """
 
     name: str
@@ -139,7 +139,7 @@ def _component_of(
     """Return the description of one value of a device, or None if it cannot be shown.
 
     A value cannot be shown if Home Assistant could not extract it from the payloads. `owner`
-    contains the gateway's name and the device's name. `described` is the record of the device.
+    contains the gateway's name and the device's name. `described` contains the device's values.
     """
     gateway, device = owner
     if value.is_gone:

@@ -2,8 +2,8 @@
 
 The bridge uses MQTT 3.1.1 with a persistent session. The outbox stores the name of the session
 (`session_name.py`). In any other session, the broker might have stored the same packet identifiers
-for other readings, and would drop new readings as duplicates. If the broker has lost the session,
-the bridge begins a session with a new name.
+for other readings. It would then drop new readings as duplicates. If the broker has lost the
+session, the bridge begins a session with a new name.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Age of readings in the outbox, measured independently of the wall clock.
+"""Measures the age of readings in the outbox, independently of the wall clock.
 
 The outbox has its own clock, which counts the seconds while the bridge runs. When the bridge
 starts, the clock continues from the arrival time of the previous run's newest reading. Readings

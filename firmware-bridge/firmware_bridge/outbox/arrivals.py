@@ -2,7 +2,7 @@
 
 ::
 
-    add -> collected -> seal -> sealed batch -> committed -> removed from memory
+    add() -> collected readings -> seal() -> sealed batch -> committed() -> removed from memory
 
 A batch is sealed when its commit begins. Readings that arrive later are collected for the next
 batch. While the disk is full, sealed batches wait in order.
@@ -100,7 +100,7 @@ class Arrivals:
     def note_kinds(self, port: str, framing: str, kinds: Mapping[str, Kind]) -> None:
         """Add the data types of a port's new quantities to the next batch.
 
-        `kinds` contains the type of each quantity by name: number, text or boolean. `framing` is
+        `kinds` maps the name of each quantity to its type: number, text or boolean. `framing` is
         the name of the port's protocol.
         """
         self._kinds += [(port, framing, name, kind) for name, kind in kinds.items()]
@@ -112,10 +112,10 @@ class Arrivals:
         source: str,
         publications_of: Callable[[int], Sequence[Publication]],
     ) -> tuple[Sequence[Publication], Placement]:
-        """Record a board's frame as accepted, and return the readings to store.
+        """Record a board's frame as accepted. Return the readings to store, and a placement.
 
-        There are no readings to store if the frame is a repeat. Also return the frame's placement,
-        which classifies the frame as new or repeated.
+        The placement classifies the frame as new or repeated. If the frame is repeated, there are
+        no readings to store.
 
         Args:
             identity: board, boot number and frame number.
@@ -173,7 +173,7 @@ class Arrivals:
     def committed(self, batches: Sequence[Batch]) -> None:
         """Remove batches that are now durable from `sealed`, and complete their futures.
 
-        `batches` must be the batches that were sealed first.
+        `batches` must be the first batches in `sealed`, in the same order.
         """
         for batch in batches:
             self._sealed_bytes -= batch.bytes_count

@@ -1,9 +1,10 @@
 """Record of the frames that were accepted from a board after it was switched on or reset.
 
 The latest 1,024 frames are recorded, in blocks of 64 frames. Each block is one row in the outbox's
-database, so a new frame changes only one small row::
+database, so a new frame changes only one small row. Block number b contains these digests of eight
+bytes each::
 
-    digest of frame 64 * block (8 bytes) | digest of the next | ...
+    digest of frame 64 * b | digest of frame 64 * b + 1 | ... | digest of frame 64 * b + 63
 
 A digest of zeros means that the frame was not accepted.
 """
@@ -68,8 +69,8 @@ class BoardStart:
     def is_resent(self, sequence: int, digest: bytes) -> bool:
         """Return True if a frame with this number and these contents was accepted before.
 
-        A board repeats only its few unacknowledged frames. Until it sends a new frame, at most
-        `RESENDS_MAX` different frames therefore count as repeats.
+        Return False if the board has already repeated `RESENDS_MAX` other frames since its last new
+        frame. A board only repeats its unacknowledged frames, and cannot have so many of them.
         """
         if not self.holds(sequence, digest):
             return False

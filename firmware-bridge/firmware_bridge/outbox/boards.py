@@ -2,7 +2,7 @@
 
 A board counts its starts and its frames. If the board is flashed again or replaced, the counts
 start over. A frame is therefore a repeat only if both its number *and* its contents are known
-(docs/formats/board-frame.md). If a frame has a known number but other contents, the board has
+(docs/formats/board-frame.md). If a frame has a known number but new contents, the board has
 started again with the same boot number. To tell the starts apart, readings are published with the
 boot number `boot + 2**32 * repeat`, where `repeat` numbers the starts from 0.
 
@@ -84,12 +84,12 @@ class TooManyStarts(Exception):
 class Boards:
     """Record of the accepted frames of all boards.
 
-    `place` classifies a frame, and `accept` then records the frame. The caller can also refuse the
-    frame after `place`, and not call `accept`.
+    `place` classifies a frame, and `accept` records it as accepted. A caller that refuses the frame
+    does not call `accept`.
     """
 
     def __init__(self, rows: BoardRows | None = None) -> None:
-        """Load the rows that the outbox has stored, if any. They are sorted by their latest use."""
+        """Load the stored rows, if any. The rows in `blocks` must be sorted by their latest use."""
         # In the order of use, with the most recently used last.
         self._starts: OrderedDict[StartKey, BoardStart] = OrderedDict()
         self._by_device: dict[int, list[StartKey]] = {}
@@ -230,7 +230,7 @@ class Boards:
     def _forget(self, key: StartKey) -> None:
         """Delete the frames that were recorded for a board's start.
 
-        The start is still included in the number of starts with its boot number.
+        The start itself still counts as one of the board's starts with this boot number.
         """
         start = self._starts.pop(key)
         keys = self._by_device[key[0]]

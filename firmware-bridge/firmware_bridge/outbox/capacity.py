@@ -1,4 +1,8 @@
-"""Decides whether the outbox is full: by its size, by the age of readings, or by the disk."""
+"""Decides when the outbox is full.
+
+It is full if its readings take up too much space, if one of them is too old, or if the disk is
+full.
+"""
 
 import asyncio
 import logging
@@ -44,7 +48,7 @@ class Capacity:
         await self._room.wait()
 
     def update(self, held_bytes: int, *, oldest_is_old: bool = False) -> None:
-        """Check whether the outbox is full. If this has changed, log it.
+        """Check whether the outbox is full, and log when this changes.
 
         Args:
             held_bytes: total size of all readings in the outbox, except readings that may be

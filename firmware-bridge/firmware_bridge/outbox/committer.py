@@ -64,8 +64,8 @@ class Committer(QueueCommitter[ConnectionEvent]):
     def note_arrival(self) -> None:
         """Wake the committer after readings were added to `arrivals`.
 
-        If the bridge is connected and can publish only some of the waiting readings, the commit is
-        not delayed. The number of unacknowledged readings is limited by the setting `window`.
+        Commit without delay if the bridge is connected, and more readings are waiting than it may
+        publish now. The setting `window` limits the number of unacknowledged readings.
         """
         waiting = self.queue.waiting + self.arrivals.gathered_count
         if self._settlement.send is not None and waiting > self.queue.exchanges.free:

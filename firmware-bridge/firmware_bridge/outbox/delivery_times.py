@@ -29,8 +29,8 @@ class DeliveryTimes:
     def committed(self, batches: Sequence[Batch], last_number: int) -> None:
         """Store the arrival times of readings that have just been committed.
 
-        `last_number` is the row number of the last reading in `batches`. The earlier readings have
-        the row numbers before it.
+        `last_number` is the row number of the last reading in `batches`. The row numbers of these
+        readings must be consecutive.
         """
         first = last_number + 1 - sum(len(each.publications) for each in batches)
         for batch in batches:

@@ -129,7 +129,7 @@ class Outbox:
     def note_kinds(self, port: str, framing: str, kinds: Mapping[str, Kind]) -> None:
         """Store the data types of a port's new quantities together with the next readings.
 
-        `kinds` contains the type of each quantity by name: number, text or boolean. `framing` is
+        `kinds` maps the name of each quantity to its type: number, text or boolean. `framing` is
         the name of the port's protocol.
         """
         self._arrivals.note_kinds(port, framing, kinds)

@@ -82,7 +82,7 @@ class ReadingDropper:
         self.removable_bytes += self._readings.removable_bytes_after(last_started, name)
 
     def started(self, exchanges: Iterable[Exchange[Publication]]) -> None:
-        """Do not drop the readings in `exchanges` any more, because their publication has begun."""
+        """Protect the readings in `exchanges` from drops, because their publication has begun."""
         self.removable_bytes -= self._bytes_of(exchanges)
 
     def returned(self, exchanges: Iterable[Exchange[Publication]]) -> None:

@@ -126,7 +126,7 @@ def _salvage_boards(damaged: sqlite3.Connection, store: OutboxStore) -> None:
 
 
 def _readable(damaged: sqlite3.Connection, query: str) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of a query up to the first unreadable row. If there is an error, log it."""
+    """Yield the rows of a query. Stop at the first unreadable row, and log the error."""
     rows = ReadableRows(damaged, query)
     yield from rows
     if rows.error is not None:

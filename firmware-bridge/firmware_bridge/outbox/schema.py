@@ -6,8 +6,8 @@
   `released` 1 after PUBREC, `retain` 1 if the PUBLISH is retained, `arrived` in seconds of the
   outbox's clock (`ageing.py`), `gives_way_of` the port whose oldest readings may be dropped; the
   row is deleted after PUBCOMP |
-| board_frames | digests of 64 frames of one start of one board (`board_start.py`); `used` rises
-  with each use; rows older than the latest 1,024 frames of a start are deleted |
+| board_frames | digests of 64 frames of one start of one board (`board_start.py`); `used` orders
+  the rows by their latest use; rows older than the latest 1,024 frames of a start are deleted |
 | board_starts | the number of starts of a board with this boot number |
 | board_floors | summary of deleted rows in board_starts: for boot numbers up to `boot`, this device
   had at most `starts` starts each |

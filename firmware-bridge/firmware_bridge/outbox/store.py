@@ -35,7 +35,7 @@ class Readings(QueueTable[Publication]):
     bytes_of_row = f"LENGTH(topic) + LENGTH(payload) + {ROW_OVERHEAD_BYTES}"
 
     def restore(self, number: int, publication: Publication) -> bool:
-        """Store a reading recovered from a damaged outbox. Return False if its number is taken."""
+        """Store a reading recovered from a damaged outbox. Return False if its number is in use."""
         inserted = self._connection.execute(
             "INSERT OR IGNORE INTO readings (number, topic, payload, retain) VALUES (?, ?, ?, ?)",
             (number, publication.topic, publication.payload, publication.retain),
@@ -80,10 +80,10 @@ class Readings(QueueTable[Publication]):
         return [Removable(*row) for row in rows]
 
     def removable_bytes_after(self, number: int, port: str) -> int:
-        """Return the total size of the readings of a port that can still be dropped.
+        """Return the total size in bytes of a port's readings that can still be dropped.
 
-        The size is in bytes. Only rows after `number` are included. A reading cannot be dropped
-        once its publication has begun.
+        Only rows after `number` are included. A reading cannot be dropped once its publication has
+        begun.
         """
         row = self._connection.execute(
             f"SELECT SUM({self.bytes_of_row}) FROM readings "
@@ -132,9 +132,9 @@ class OutboxStore(TableDatabase):
         return {name: kind for name, kind in rows if kind in KINDS}
 
     def save_kinds(self, kinds: Iterable[tuple[str, str, str, Kind]]) -> None:
-        """Store the data types of quantities. Each row contains port, protocol, name and type.
+        """Store the data types of quantities, as tuples of port, protocol, name and type.
 
-        If the table has too many rows, the oldest are deleted.
+        If the table then has too many rows, the oldest rows are deleted.
         """
         self._connection.executemany(
             "INSERT OR REPLACE INTO kinds (port, framing, name, kind) VALUES (?, ?, ?, ?)", kinds

@@ -5,7 +5,7 @@ u8, u16 and u32 have 8, 16 and 32 bits::
 
     kind u8 | device u32 | boot u32 | sequence u32 | content | crc16 u16
 
-    kind 0x01    readings: a SenML-CBOR pack (the 1 is also the version of the format)
+    kind 0x01    readings: a SenML-CBOR pack (the kind is also the format version)
          0x81    acknowledgement of readings: no content
          0x82    command: command u8, argument u32
          0x42    answer to a command: result code u8
@@ -67,7 +67,7 @@ def frame_bytes_of(identity: BoardIdentity, measurements: Sequence[Measurement])
 
 
 def acknowledgement_of(identity: BoardIdentity) -> bytes:
-    """Encode the acknowledgement of the frame with this identity, including the delimiters."""
+    """Encode an acknowledgement of the frame with this identity, including the delimiters."""
     return _wrap(ACKNOWLEDGEMENT_KIND, identity, b"")
 
 

@@ -1,7 +1,7 @@
-"""Checks the structure of a SenML pack (a list of readings) in CBOR (RFC 8949) before decoding.
+"""Checks the structure of SenML packs before they are decoded.
 
-Each item begins with one byte, `major << 5 | info`, and an argument of 0, 1, 2, 4 or 8 bytes. The
-major types are::
+A pack is a list of readings that is encoded in CBOR (RFC 8949). Each CBOR item begins with one
+byte, `major << 5 | info`, and an argument of 0, 1, 2, 4 or 8 bytes. The major types are::
 
     0 unsigned | 1 negative | 2 bytes | 3 text | 4 array | 5 map | 6 tag | 7 floats, simple
 

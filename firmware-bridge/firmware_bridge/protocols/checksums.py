@@ -1,4 +1,4 @@
-"""Checksums of serial protocols, by their names in the configuration.
+"""Checksums of serial protocols, keyed by their names in the configuration.
 
 CRC names follow the catalogue of parametrised CRC algorithms
 (https://reveng.sourceforge.io/crc-catalogue/16.htm).

@@ -4,8 +4,8 @@
     21,5;40;1013,2
 
 The names of the columns come from the configuration. A line is split at semicolons or tabs if this
-gives the right number of columns, otherwise at commas. If one value is invalid, the whole line
-counts as damaged. This prevents boot messages from becoming readings, because there is no checksum.
+gives the right number of columns, otherwise at commas. CSV lines have no checksum. To prevent boot
+messages from becoming readings, a line counts as damaged if any of its values is invalid.
 """
 
 import csv
@@ -52,7 +52,7 @@ class CsvLines(TextLineSettings):
     columns: Annotated[tuple[Column, ...], Items(1)]
 
     def check(self) -> None:
-        """Reject settings with two columns of the same name."""
+        """Reject settings in which two columns have the same name, unless they are skipped."""
         names = [name for name in self.columns if name != SKIPPED]
         for name in names:
             if names.count(name) > 1:
@@ -83,7 +83,8 @@ class CellReader:
         """Return the measurements of a line.
 
         If the line is a heading with the names of the columns, the result is empty. Loggers send
-        such a heading when they restart. `skipped` counts values that were not measured.
+        such a heading when they restart. `skipped` counts values that
+        the device could not measure.
 
         Raises:
             Damaged: with reason "columns" if the number of columns is wrong, "type" if a value does

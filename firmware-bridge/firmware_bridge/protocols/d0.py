@@ -118,7 +118,7 @@ class D0Poller(Poller):
         self._identification = None
 
     def next_step(self, now_seconds: float) -> Request | Pause:
-        """Return the sign-on request if a poll is due. Otherwise return a pause until it is due."""
+        """Return the sign-on request if a poll is due, or else a pause until the next poll."""
         if self._due > now_seconds:
             return Pause(self._due - now_seconds)
         self._identification = None
@@ -221,8 +221,8 @@ class D0Poller(Poller):
         return Damage("truncated" if _IDENTIFICATION.search(answer) else "noise")
 
     def end(self, outcome: Outcome, now_seconds: float) -> str:
-        """Return an empty string, because no outcome of a poll needs a message in the log.
+        """Return an empty string, because no outcome of a poll needs a log message.
 
-        Nothing else is necessary, because `next_step` has already scheduled the next poll.
+        `next_step` has already scheduled the next poll, so nothing else is done here.
         """
         return ""

@@ -24,7 +24,7 @@ _FLOATS: Final = {"f32": "f", "f64": "d"}
 
 
 def bytes_of_form(form: str) -> int:
-    """Return the size in bytes of numbers in this format. For example, "u16" has 2 bytes."""
+    """Return the size of numbers in this format, in bytes. For example, "u16" takes 2 bytes."""
     return int(form[1:]) // 8
 
 
@@ -77,7 +77,7 @@ def values_of(fields: Sequence[FrameField], data: bytes, order: ByteOrder) -> Qu
 def read_number(
     data: bytes, form: str, order: ByteOrder, scale: float = 1, offset: float = 0
 ) -> float:
-    """Decode the number in `data`. `form` is its format, such as "u16".
+    """Decode the number in `data`. `form` is the number format, such as "u16".
 
     `order` is the byte order. The result is the number multiplied by `scale`, plus `offset`.
 

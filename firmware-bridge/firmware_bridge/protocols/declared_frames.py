@@ -111,7 +111,7 @@ class DeclaredFrames(FixedRequestSettings):
 
     @property
     def end_bytes(self) -> bytes:
-        """The end bytes of each frame, decoded from hexadecimal digits. They can be empty."""
+        """The end bytes of each frame, if any, decoded from hexadecimal digits."""
         return bytes.fromhex(self.end or "")
 
     @property

@@ -47,7 +47,7 @@ class Dlms(MeterKeys):
     def frames_enough(self) -> int:
         """The number of frames needed to identify the protocol.
 
-        One is enough because of the 16-bit CRC.
+        One frame is enough, because it has a 16-bit CRC.
         """
         return 1
 
@@ -81,10 +81,11 @@ class DlmsDecoder(ScanningDecoder):
         super().begin(mid_line=mid_line)
 
     def flush(self) -> list[Frame]:
-        """Return the complete frames among the buffered bytes, after a pause on the line.
+        """Return the complete frames in the buffer. Called after a pause on the line.
 
-        A frame that was incomplete before the pause will not be completed. However, its bytes might
-        contain shorter frames. If only flag bytes (0x7E) are buffered, they are discarded.
+        After a pause, the rest of an incomplete frame is no longer expected. However, the bytes of
+        this frame may contain shorter frames. If only flag bytes (0x7E) are buffered, they are
+        discarded.
         """
         self._drop_flags()
         return super().flush()
@@ -96,7 +97,7 @@ class DlmsDecoder(ScanningDecoder):
     def find_start(self, buffer: bytes, position: int) -> int:
         """Return the next position at which an HDLC or M-Bus frame might begin.
 
-        Return -1 if there is none.
+        Return -1 if no such position exists.
         """
         found = _START.search(buffer, position)
         return -1 if found is None else found.start()
@@ -151,7 +152,7 @@ class DlmsDecoder(ScanningDecoder):
     def _message_with_block(self, block: bytes) -> bytes | None:
         """Add a block of a general-block-transfer to the blocks before it.
 
-        Return the complete message if this is its last block, otherwise None.
+        If this is the last block, return the complete message. Otherwise return None.
 
         Raises:
             Damaged: with reason "dlms" if the block is invalid, or "overlong" if the message is too

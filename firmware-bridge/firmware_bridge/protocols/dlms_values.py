@@ -95,7 +95,7 @@ def code_of(data: Data) -> Code | None:
 
 
 def _objects_with_codes(data: list[Data]) -> Iterator[_Object]:
-    """Yield each value that follows an OBIS code, also within nested structures."""
+    """Yield each value that follows an OBIS code, including values in nested structures."""
     at = 0
     while at < len(data):
         each = data[at]
@@ -155,8 +155,8 @@ _KAIFA: Final = {
     14: (*_ONE_PHASE, "time", *_ENERGIES),
     18: (*_THREE_PHASES, "time", *_ENERGIES),
 }
-"""The order of the values in a list from a Norwegian Kaifa meter (KFM_001), by the list's length.
-"""
+"""OBIS codes of the values in a list from a Norwegian Kaifa meter (KFM_001), in order. The keys are
+the lengths of the lists."""
 _TEXTS_OF_KAIFA: Final = {
     "version": ("1", "0", "0", "2", "129"),
     "number": ("0", "0", "96", "1", "0"),

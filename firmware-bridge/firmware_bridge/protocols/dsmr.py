@@ -153,7 +153,7 @@ class DsmrDecoder(ScanningDecoder):
 
 
 class EncryptedDecoder(ScanningDecoder):
-    """Decoder of telegrams inside ciphered messages, as meters in Luxembourg send them."""
+    """Decoder of telegrams in encrypted messages, which meters in Luxembourg send."""
 
     def __init__(self, settings: Dsmr) -> None:
         super().__init__(_CIPHERED_START)

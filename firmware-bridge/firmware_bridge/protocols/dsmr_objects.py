@@ -53,9 +53,9 @@ class TelegramObject:
 def objects_in(telegram: bytes, skipped: Counter[str]) -> list[TelegramObject]:
     """Return the objects of a telegram. The first line identifies the meter, and is skipped.
 
-    If two objects with different OBIS codes would get the same name, the OBIS code becomes the name
-    of the second object. `skipped` counts lines that are not objects. The reason is "text" if a
-    line has characters that are not ASCII, otherwise "syntax".
+    If two objects with different OBIS codes would get the same name, the second object is named
+    after its OBIS code instead. `skipped` counts lines that are not objects. The reason is "text"
+    if a line has characters that are not ASCII, otherwise "syntax".
     """
     codes_and_groups = _objects_in(_LINE_END.split(telegram)[1:], skipped)
     found = [(code, tuple(_parts_of(groups))) for code, groups in codes_and_groups]

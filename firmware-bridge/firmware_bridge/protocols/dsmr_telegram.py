@@ -142,11 +142,11 @@ def _timed_values_of(
 
 
 def _is_placeholder(code: Code, reading: Measurement) -> bool:
-    """Return True if a reading is only a placeholder for that of a gas or water meter.
+    """Return True if a reading is only a placeholder for a missing gas or water reading.
 
-    Until a meter on an M-Bus channel has sent a reading, the electricity meter reports 0, with the
-    date of an unset clock. If this 0 were published, the gas or water meter would seem to have been
-    replaced.
+    Until a meter on an M-Bus channel sends its first reading, the electricity meter reports 0 for
+    it, with the date of an unset clock. If this 0 were published, the gas or water meter would seem
+    to have been replaced.
     """
     time = reading.time_seconds
     return (
@@ -188,8 +188,8 @@ def _value_of(text: str, *, is_number: bool) -> tuple[Value, str | None]:
     """Return the value and the unit of an object that has only one pair of parentheses.
 
     `text` is the content of the parentheses. If the argument `is_number` is True, the text must be
-    a number, with or without a unit. Otherwise, a text that is not a number with a unit is returned
-    unchanged, with None as the unit.
+    a number, with or without a unit. Otherwise, only a number with a unit is parsed. Any other
+    text is returned unchanged, with None as the unit.
 
     Raises:
         Damaged: with reason "type", "value" or "not_measured" if a required number is missing or

@@ -70,7 +70,7 @@ _AMBIGUOUS = datetime.timedelta(hours=1)
 def _change(year: int, month: int) -> datetime.datetime:
     """Return the time at which the clocks change: 01:00 UTC on the last Sunday of a month.
 
-    `month` must be 3 (March) or 10 (October). The calculation relies on their 31 days.
+    `month` must be 3 (March) or 10 (October), because the calculation assumes a month of 31 days.
     """
     last = datetime.datetime(year, month, 31, 1, tzinfo=datetime.UTC)
     return last - datetime.timedelta(days=(last.weekday() + 1) % 7)

@@ -67,7 +67,7 @@ class FixedRequestSettings(DecoderSettings, PollerSettings, ABC):
 
     @property
     def request_bytes(self) -> bytes:
-        """The bytes of the request. They are empty if the device sends unprompted."""
+        """The bytes of the request, or no bytes if the device sends unprompted."""
         if self.poll_text is not None:
             return self.poll_text.encode("ascii")
         return bytes.fromhex(self.poll or "")
@@ -107,7 +107,7 @@ class FixedRequestPoller(Poller):
         self._due = now_seconds
 
     def next_step(self, now_seconds: float) -> Request | Pause:
-        """Return the request if it is due now. Otherwise return a pause until it is due."""
+        """Return the request if it is due, or else a pause until the next request."""
         if self._due > now_seconds:
             return Pause(self._due - now_seconds)
         settings = self._settings
@@ -138,10 +138,10 @@ class FixedRequestPoller(Poller):
         return self._frame_in(self._decoder.feed(data))
 
     def time_out(self, answer: bytes) -> Outcome:
-        """Return the outcome of a request whose response did not become complete in time.
+        """Return the outcome of a request whose response was not complete in time.
 
-        Some frames are completed only by silence on the line. If the response contains such a
-        frame, return it. Otherwise return the reason why there is no frame.
+        Some frames are only complete once the line is silent. If the response contains such a
+        frame, return it. Otherwise return the reason why the response contains no frame.
         """
         frame = self._frame_in(self._decoder.flush())
         if frame is not None:
@@ -164,8 +164,8 @@ class FixedRequestPoller(Poller):
         return skipped
 
     def end(self, outcome: Outcome, now_seconds: float) -> str:
-        """Return an empty string, because no outcome of a request needs a message in the log.
+        """Return an empty string, because no outcome of a request needs a log message.
 
-        Nothing else is necessary, because `next_step` has already scheduled the next request.
+        `next_step` has already scheduled the next request, so nothing else is done here.
         """
         return ""

@@ -71,7 +71,7 @@ def checked_text(text: str) -> str:
 
 
 def checked_time(seconds: float) -> float:
-    """Check that the time of a measurement, in seconds, is in range. Return the time.
+    """Check that the time of a measurement is in range, and return it.
 
     Raises:
         Damaged: with reason "time" if a relative time is 2**28 s (8.5 years) or more in the past,
@@ -120,7 +120,7 @@ class Frame:
 
 @dataclass
 class Tally:
-    """Counters of a port since the start of the bridge. Each maps reasons to their counts.
+    """Counters of a port since the bridge started. Each counter maps reasons to counts.
 
     `damaged` counts damaged frames, `foreign` counts other data between frames, `skipped` counts
     unreadable or missing values in valid frames, and `refused` counts requests that a device

@@ -47,13 +47,13 @@ class Decoder(ABC):
         """Process received bytes. Return the frames that these bytes complete, in order."""
 
     def flush(self) -> list[Frame]:
-        """Return the buffered frames that are known to be complete after a pause on the line."""
+        """Return the complete frames in the buffer. Called after a pause on the line."""
         return []
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """Bytes to write to the line, and how the port waits for the response.
+    """Bytes to write to the line, and the time and size limits for the response.
 
     The port waits at most `answer_seconds_max`, counted from the moment it begins to write `data`.
     After a timeout, the response might still arrive, so the port discards all bytes for

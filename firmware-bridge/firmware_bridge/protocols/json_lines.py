@@ -53,7 +53,7 @@ class _Members(list[tuple[str, object]]):
 
 
 class MemberReader:
-    """Reader of JSON lines. It skips a member that is not a single value, such as a list."""
+    """Reader of JSON lines. Members that are not single values, such as lists, are skipped."""
 
     def __init__(self, kinds: Kinds) -> None:
         self._kinds = kinds

@@ -35,8 +35,8 @@ _QUOTED_AFTER_COLON = re.compile(_QUOTED.pattern.replace("=", ":", 1))
 _COLON_AFTER_NAME = re.compile(r"(?<![^\s;|&,])([^\W\d][^\s;|&,:=]*)[ \t]*:(?!//)")
 _HIDE = {ord(each): 0xE000 + ord(each) for each in " \t;|&,=:"}
 _SHOW = {hidden: each for each, hidden in _HIDE.items()}
-"""Separators, by the private-use characters that replace them inside quotation marks until the line
-is split."""
+"""Maps private-use characters to separators. Until a line is split, the separators inside its
+quotation marks are replaced by these characters."""
 
 
 @dataclass(frozen=True, kw_only=True)

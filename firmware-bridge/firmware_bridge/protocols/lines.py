@@ -68,7 +68,7 @@ class LineDecoder(DelimitedDecoder):
             self.tally.damaged["truncated"] += 1
 
     def read_frame(self, data: bytes) -> Frame | None:
-        """Return the measurements of one line as a frame, or None if there are none.
+        """Return the measurements of a line as a frame, or None if it has no measurements.
 
         Raises:
             Damaged: with reason "utf8" if the line is not UTF-8, "text" if it contains control
@@ -84,7 +84,7 @@ class LineDecoder(DelimitedDecoder):
         return self.frame_of(text) if text else None
 
     def frame_of(self, text: str) -> Frame | None:
-        """Return the measurements of a line as a frame, or None if the line has none."""
+        """Return the measurements of a line as a frame, or None if it has no measurements."""
         skipped: Counter[str] = Counter()
         measurements = self._parse(text, skipped)
         self.tally.skipped.update(skipped)

@@ -197,7 +197,7 @@ class MBusPoller(Poller):
         return self._now
 
     def read(self, answer: bytes) -> Outcome | Request | None:
-        """Read a response. The first response is an acknowledgement, all others are telegrams.
+        """Read a response. The first is an acknowledgement, and all others are telegrams.
 
         Return the next request to the meter, the outcome of the readout, or None if more bytes are
         needed.
@@ -262,7 +262,7 @@ class MBusPoller(Poller):
     def end(self, outcome: Outcome, now_seconds: float) -> str:
         """End the readout of the current meter.
 
-        Return an empty string, because no outcome of a readout needs a message in the log.
+        Return an empty string, because no outcome of a readout needs a log message.
         """
         self._now = None
         return ""

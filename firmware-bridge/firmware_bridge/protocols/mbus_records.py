@@ -78,7 +78,7 @@ class Header:
 
 
 def read_records(data: bytes, header: Header, skipped: Counter[str]) -> tuple[Quantities, bool]:
-    """Return the quantities in a meter's telegram, and True if the meter has more telegrams.
+    """Return the quantities in a meter's telegram, and whether the meter has more telegrams.
 
     `data` contains the bytes after the header. `skipped` counts unreadable values by reason.
 

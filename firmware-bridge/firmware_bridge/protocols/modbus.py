@@ -77,7 +77,7 @@ class Modbus(PollerSettings):
         )
 
     def value_names(self, device: str) -> frozenset[str]:
-        """Return the names of a device's quantities. `device` is the name of the device."""
+        """Return the names of the quantities of the device with the name `device`."""
         return frozenset(
             register.name
             for each in self.devices

@@ -1,9 +1,9 @@
 """Library of descriptions of Modbus device models.
 
-With a description, `device = "eastron.sdm630"` in the configuration replaces forty register tables.
-A description is a TOML file with `registers`, and with keys that apply to all registers. It is
-looked up in `devices/` next to the configuration file, and then in the package. To support another
-device, add a file of the same form to `devices/`.
+With a description, the line `device = "eastron.sdm630"` in the configuration replaces forty
+register tables. A description is a TOML file with `registers`, and with keys that apply to all of
+them. It is looked up in `devices/` next to the configuration file, and then in the package. To
+support another device, add a file of the same form to `devices/`.
 """
 
 import re

@@ -60,7 +60,7 @@ def no_values_for(numbers: NoValues, form: str) -> NoValues:
     `numbers` contains all numbers that mean "no value" for the device. A float applies to float
     registers. An integer applies to registers with as many bits as the integer needs: 0xFFFF to 16
     bits, 0x80000000 to 32 bits. In signed registers, 0xFFFF is the ordinary number -1, so it does
-    not apply. 0x8000 applies as the lowest number, -32768.
+    not apply, but 0x8000 does, as the lowest number (-32768).
     """
     bits, kind = int(form[1:]), form[0]
     lowest = 1 << (bits - 1)

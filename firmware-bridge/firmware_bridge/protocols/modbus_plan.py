@@ -29,8 +29,8 @@ from firmware_bridge.protocols.modbus_refused import (
 
 FAILING_SECONDS_MAX: Final = 30.0
 """Time after which a device that keeps failing (exceptions 4 to 8), or keeps not responding to one
-block only, counts as refusing the block. Most such failures are shorter. Until then, the whole
-block is requested in each poll."""
+block only, counts as refusing the block. Most such failures are shorter. During this time, the
+whole block is requested in each poll."""
 BUSY_REPEATS_MAX: Final = 3
 """Maximum number of requests repeated per poll because the device was busy."""
 BUSY_SECONDS: Final = 0.2
@@ -48,7 +48,7 @@ _SILENT: Final = frozenset({"no_answer", "exception_10", "exception_11"})
 class Plan:
     """Plan of the requests to one device.
 
-    Each poll requests every block of registers that is not waiting after a refusal.
+    Each poll requests all blocks of registers, except blocks that are paused after a refusal.
     """
 
     def __init__(self, device: Device) -> None:
@@ -171,7 +171,7 @@ class Plan:
         """Return the block to request: `block` itself, or only one of its quantities.
 
         If the device has been silent for a long time, polls alternate between the whole block and
-        single quantities, because a request for one of the quantities might cause the silence.
+        single quantities, because the request for one of them might silence the device.
         """
         since = self._failing_since.get(block, now_seconds)
         turn, is_probe = divmod(self._polls // len(self._blocks), 2)
@@ -258,8 +258,8 @@ class Plan:
     def _end_search(self, block: Block, reason: str, now_seconds: float) -> str:
         """End the search that this block is a part of, because the device is silent.
 
-        If the search is for the cause of a silence, its parts without an outcome count as refused
-        for `reason`. Return a sentence for the log, or an empty string.
+        If the search began because a request got no response, the parts without an outcome count
+        as refused for `reason`. Return a sentence for the log, or an empty string.
         """
         search = self._searches.search_of(block)
         parts = self._abandon_search(block)

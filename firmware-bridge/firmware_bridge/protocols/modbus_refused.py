@@ -1,4 +1,4 @@
-"""Handling of a Modbus device's refusals: searches for the cause, pauses, and learned limits."""
+"""Handles refusals of a Modbus device: searches for the cause, pauses, and learns limits."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -36,7 +36,7 @@ class Search:
 
 
 class Searches:
-    """The current searches for one device, keyed by their parts that have no outcome yet."""
+    """The current searches for one device. Their keys are the parts without an outcome."""
 
     def __init__(self) -> None:
         self._by_part: dict[Block, Search] = {}
@@ -57,7 +57,7 @@ class Searches:
         self._by_part[search.whole] = search
 
     def search_of(self, part: Block) -> Search | None:
-        """Return the search that this part belongs to, or None if no search waits for it."""
+        """Return the search that is waiting for the outcome of this part, or None."""
         return self._by_part.get(part)
 
     def split(self, part: Block) -> tuple[Block, Block]:
@@ -68,7 +68,7 @@ class Searches:
         return halves
 
     def record(self, part: Block, reason: str | None) -> Search | None:
-        """Record the outcome for a part. If it was the last part, return its completed search.
+        """Record the outcome for a part. If this completes its search, return the search.
 
         `reason` is the reason of the refusal, or None if the device answered. The result is None if
         the search has other parts without an outcome, or if the part belongs to no search.
@@ -138,7 +138,7 @@ class LearnedLimits:
         ]
 
     def note_answer(self, block: Block) -> None:
-        """Record that the device answered for as many registers as this block has."""
+        """Record that the device can answer a request for as many registers as this block has."""
         if not block.is_bits:
             self._answered_max = max(self._answered_max, block.count)
 
@@ -163,7 +163,7 @@ class LearnedLimits:
         )
 
     def forget_if_due(self, now_seconds: float) -> bool:
-        """Forget the limits if it is time to test them again. Return True if there were any."""
+        """Forget the limits if they must be tested again. Return True if any were forgotten."""
         has_learned = self._registers_max is not None or bool(self._cuts)
         if self._rest is None or self._rest.at_seconds > now_seconds or not has_learned:
             return False

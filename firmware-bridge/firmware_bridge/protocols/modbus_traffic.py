@@ -70,7 +70,8 @@ class Message:
     def values(self) -> bytes:
         """The bytes of the values that are read or written.
 
-        A request to read contains no values, so the result for it is empty.
+        The result is empty for messages without values: requests to read, responses to functions 15
+        and 16, and refusals.
         """
         if self.function in _READS:
             return self.content[1:] if self.is_answer else b""

@@ -40,7 +40,8 @@ _TYPES: Final[dict[int, tuple[str, str | None]]] = {
     52: ("redox", "mV"), 53: ("conductivity", None), 54: ("reactive_power", "var"),
     55: ("apparent_power", "VA"), 56: ("power_factor", "/"),
 }  # fmt: skip
-"""Names of value types (V_... in the protocol) by code, with a SenML unit if there is one."""
+"""Names of value types (V_... in the protocol), and their SenML units or None. The keys are
+type codes."""
 _TEXTS: Final = frozenset({5, 21, 22, 40, 41, 42, 43, 46, 47, 48, 49})
 """Types whose values are always strings, even if a value such as `001122` looks like a number."""
 _NUMBERS: Final = frozenset(_TYPES) - _TEXTS - {24, 25, 26, 27, 28}

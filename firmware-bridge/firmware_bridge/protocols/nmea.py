@@ -96,10 +96,10 @@ class NmeaDecoder(Decoder):
         return self._scan(idle=False)
 
     def flush(self) -> list[Frame]:
-        """Return the complete sentences among the buffered bytes, after a pause on the line.
+        """Return the complete sentences in the buffer. Called after a pause on the line.
 
-        A UBX frame that was incomplete before the pause will not be completed. However, its bytes
-        may contain sentences.
+        After a pause, the rest of an incomplete UBX frame is no longer expected. However, the bytes
+        of this frame may contain sentences.
         """
         return self._scan(idle=True) if self._buffer else []
 
@@ -227,7 +227,7 @@ def _damage_of(segment: bytes, *, at_line_end: bool) -> str:
 
 
 class _Sums:
-    """Running sums of a buffer, which give the UBX checksum of any part of it in constant time.
+    """Running sums for computing the UBX checksum of any part of a buffer in constant time.
 
     Noise can contain many false starts of long UBX frames. Without these sums, thousands of bytes
     would be added up for each false start, and the event loop would be blocked for seconds. The

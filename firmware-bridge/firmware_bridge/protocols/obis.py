@@ -1,7 +1,7 @@
-"""Names for the usual quantities of meters, by OBIS code (IEC 62056-61).
+"""Names for the usual quantities of meters, keyed by OBIS code (IEC 62056-61).
 
-A code is `A-B:C.D.E*F`: medium, channel, quantity, processing, tariff, period. If a code is
-unknown, the code itself is used as the name, so that no value of a meter is lost.
+A code has the form `A-B:C.D.E*F`: medium, channel, quantity, processing, tariff, period. If a code
+is unknown, the code itself is used as the name, so that no value of a meter is lost.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ _MOMENTARY: Final[Mapping[int, str]] = {
     11: "current", 12: "voltage", 13: "power_factor",
     15: "power_absolute", 16: "power",
 }  # fmt: skip
-"""Names of momentary electricity values (D is 7) by C. The values are totals of all phases. For
+"""Names of momentary electricity values (D is 7), keyed by C. These are totals of all phases. For
 phase L1, C is 20 higher, for L2 40, and for L3 60. `q1` to `q4` are quadrants of reactive power."""
 _METERED: Final[Mapping[int, str]] = {
     1: "energy_import", 2: "energy_export",
@@ -27,7 +27,7 @@ _METERED: Final[Mapping[int, str]] = {
     9: "apparent_energy_import", 10: "apparent_energy_export",
     15: "energy_absolute", 16: "energy_net",
 }  # fmt: skip
-"""Names of meter readings (D is 8) by C. E is the tariff, or 0 for the total of all tariffs."""
+"""Names of meter readings (D is 8), keyed by C. E is the tariff, or 0 for the total of all."""
 _PHASES: Final = (1, 2, 3)
 _TARIFFS: Final = range(1, 9)
 

@@ -105,7 +105,7 @@ class MatchReader:
 def has_nested_repeats(pattern: str) -> bool:
     """Return True if matching a line with this regular expression could take exponential time.
 
-    This is possible if a repetition contains another repetition, or if the pattern has
+    The result is True if a repetition contains another repetition, or if the pattern has
     back-references.
     """
     # Only Python's own parser reads Python's dialect of regular expressions.
@@ -117,8 +117,8 @@ def has_nested_repeats(pattern: str) -> bool:
 def _repeats_in(part: Any, *, within: bool) -> bool:
     """Return True if matching this part of a parsed expression could take exponential time.
 
-    A part consists of operations and arguments in lists and tuples. The argument `within` is True
-    if the part is inside a repetition.
+    `part` consists of nested lists and tuples of operations and their arguments. The argument
+    `within` is True if the part is inside a repetition.
     """
     if isinstance(part, tuple) and part and str(part[0]) in _REPEATS:
         least, most, inner = part[1]

@@ -47,10 +47,10 @@ class ScanningDecoder(Decoder):
         return self._scan(idle=False)
 
     def flush(self) -> list[Frame]:
-        """Return the complete frames among the buffered bytes, after a pause on the line.
+        """Return the complete frames in the buffer. Called after a pause on the line.
 
-        A frame that was incomplete before the pause will not be completed. However, its bytes may
-        contain shorter frames.
+        After a pause, the rest of an incomplete frame is no longer expected. However, the bytes of
+        this frame may contain shorter frames.
         """
         return self._scan(idle=True) if self._buffer else []
 

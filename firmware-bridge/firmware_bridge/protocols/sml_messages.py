@@ -6,8 +6,8 @@ Each element begins with a byte for its type and length::
 
 If `more` is set, another byte follows with 4 more bits of the length. The types are 0 for bytes, 4
 for Booleans, 5 for signed integers, 6 for unsigned integers, and 7 for lists. The length of a list
-is its number of elements. All other lengths are in bytes, and include these first bytes. 0x00 ends
-a message.
+is its number of elements. All other lengths are in bytes, and include the bytes for the type and
+length. 0x00 ends a message.
 """
 
 from collections import Counter
@@ -39,7 +39,7 @@ UNITS_OF_DLMS: Final = {
     31: "VAh", 32: "varh", 33: "A", 34: "C", 35: "V", 37: "F", 38: "Ohm", 40: "Wb", 41: "T",
     43: "H", 44: "Hz", 51: "S", 52: "K", 56: "%", 57: "Ah", 70: "dBm", 72: "dB",
 }  # fmt: skip
-"""Units by DLMS code (DLMS UA 1000-1, table 4), in SenML notation."""
+"""Units in SenML notation, keyed by DLMS code (DLMS UA 1000-1, table 4)."""
 
 
 _DZG, _DZG_FIXED_FROM = b"\x0a\x01DZG", 60_000_000
@@ -110,7 +110,7 @@ def _status_values(status: int | None, quantities: Quantities) -> Iterator[Measu
 
 
 def _exports(status: int, *, is_basic_meter: bool) -> bool | None:
-    """Return True if a status word means export, False for import, or None if it has no direction.
+    """Return True if a status word indicates export, False for import, or None for neither.
 
     The bit for the direction differs between basic meters, which send the quantity `power`, and EDL
     meters, which send `power_absolute`. The argument `is_basic_meter` is True for meters that send
@@ -171,7 +171,10 @@ def _element_at(data: bytes, position: int, depth: int) -> tuple[Element, int]:
 
 
 def _head_at(data: bytes, position: int) -> tuple[int, int, int]:
-    """Parse the head of an element. Return its type, its length, and where its content begins."""
+    """Parse the head of an element.
+
+    Return the type and the length of the element, and the position of its content.
+    """
     if position >= len(data):
         raise Damaged("sml")
     kind, length = data[position] >> 4 & 7, data[position] & 15

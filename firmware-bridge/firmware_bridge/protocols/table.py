@@ -1,4 +1,4 @@
-"""All protocols by their names in gateway.toml (key `framing`).
+"""All protocols, keyed by their names in gateway.toml (key `framing`).
 
 To add a protocol, create a file with its settings and its decoder or poller, and add a line here.
 """

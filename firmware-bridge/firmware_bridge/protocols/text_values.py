@@ -69,7 +69,7 @@ TYPES_DESCRIPTION: Final = (
 
 
 class LineValues:
-    """The measurements of one line, which are added one by one.
+    """Collector of the measurements of one line.
 
     The data types of new quantities are recorded only in `finish`. If the line turns out to be
     damaged, no data types are recorded.
@@ -97,7 +97,7 @@ class LineValues:
         """Add a value, or count it as not measured. `written` is None if there is no value.
 
         A string is converted to the data type of its quantity. If this type is not known yet, it is
-        derived from the string. With the argument `is_text`, it is always text instead.
+        text if the argument `is_text` is True. Otherwise it is derived from the string.
 
         Raises:
             Damaged: with reason "name" if the name is invalid or repeated, or "type", "value" or
@@ -121,7 +121,7 @@ class LineValues:
             self.skip(damage.reason)
 
     def skip(self, reason: str, count: int = 1) -> None:
-        """Count unreadable parts of the line: add `count` to the counter of this reason."""
+        """Count unreadable parts of the line. `count` is added to the counter of this reason."""
         if count:
             self._skipped[reason] += count
             self._damage = self._damage or reason

@@ -36,8 +36,9 @@ def checked_times(
 ) -> tuple[Quantities, float | None]:
     """Replace implausible times of quantities with the time of arrival.
 
-    Return the checked quantities, and the latest time that was replaced. The latter is None if no
-    time was replaced. If the gateway's own clock is not set, no times are replaced.
+    Return the checked quantities, and the latest time that was replaced, or None. If a time was
+    replaced, the quantities also include this time as `device_time`, unless the device itself sends
+    a quantity with this name. If the gateway's own clock is not set, no times are replaced.
     """
     if arrival_seconds < _GATEWAY_IS_SET:
         return quantities, None

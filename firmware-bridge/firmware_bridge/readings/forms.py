@@ -1,7 +1,7 @@
-"""Topics of readings, and payloads in all formats except SenML.
+"""Creates the topics of readings, and their payloads in all formats except SenML.
 
-In these formats, each value has its own payload: either the plain value, or a JSON object that is
-made from a template. If a quantity has several values, such as the fields of an NMEA 0183 sentence,
+In these formats, each value has its own payload: either the plain value, or a JSON object built
+from a template. If a quantity has several values, such as the fields of an NMEA 0183 sentence,
 each value is published under its own name (`gga/alt`).
 """
 
@@ -14,7 +14,7 @@ from firmware_bridge.readings.measurement import Value
 from gateway.process.declarations.readings import PLACEHOLDER
 
 Values = Mapping[str, object]
-"""The value of each placeholder, by the placeholder's name."""
+"""The value of each placeholder, keyed by the placeholder's name."""
 
 
 def topic_of(pattern: str, values: Values) -> str:

@@ -1,8 +1,8 @@
 """Data types of quantities: number, text or boolean.
 
-A quantity has the type that the configuration declares, or else the type of its first value. The
-type then never changes, because Home Assistant and other programs that store readings expect the
-type of the first value. The outbox stores the types for the next start of the bridge.
+A quantity has the type that the configuration declares, or else the type of its first value. This
+type never changes, because Home Assistant and other programs that store readings expect all values
+of a quantity to have the same type. The outbox stores the types for the next start of the bridge.
 """
 
 from collections.abc import Mapping

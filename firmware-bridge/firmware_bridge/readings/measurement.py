@@ -19,7 +19,7 @@ INTEGER_MAX = 2**63 - 1
 class Measurement:
     """One value with its name (docs/formats/readings.md).
 
-    `time_seconds` has the meaning of RFC 8428: a time below 2**28 is relative to the time of
+    `time_seconds` is defined as in RFC 8428: a time below 2**28 is relative to the time of
     arrival, and a larger time is in seconds since 1970-01-01 UTC. None means the time of arrival.
     `is_past` is True if the value comes from the device's log, and may therefore be years old.
     `device_time_seconds` is the time that the device reported, if its clock is wrong.
@@ -34,10 +34,10 @@ class Measurement:
 
     @property
     def absolute_time_seconds(self) -> float | None:
-        """Time of the measurement in seconds since 1970, or None if the sensor sent no date."""
+        """The time of the measurement in seconds since 1970, or None if the sensor sent no date."""
         given = self.time_seconds
         return None if given is None or given < ABSOLUTE_TIME_SECONDS_MIN else float(given)
 
 
 Quantities = dict[str, list[Measurement]]
-"""The measurements of one frame by quantity. Each quantity becomes one payload in SenML."""
+"""The measurements of one frame, keyed by quantity. Each quantity becomes one payload in SenML."""

@@ -1,4 +1,4 @@
-"""Sequence numbers of frames, which are published together with the readings."""
+"""Sequence numbers that identify frames, and are published together with their readings."""
 
 from dataclasses import dataclass
 

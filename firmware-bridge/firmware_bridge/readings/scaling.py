@@ -1,4 +1,4 @@
-"""Conversion of a number from a device to the configured unit, without rounding errors.
+"""Converts numbers from devices to the configured units, without rounding errors.
 
 Decimal arithmetic is used, because a configured factor such as 0.1 means exactly 0.1. For example,
 215 times 0.1 is exactly 21.5.

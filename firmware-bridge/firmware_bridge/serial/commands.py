@@ -1,4 +1,4 @@
-"""Commands that are sent to boards over the serial line, and the boards' responses.
+"""Sends commands to boards over their serial lines, and reports the boards' responses.
 
 A command can, for example, change the interval between measurements. Each command is sent only
 once. Commands are not stored or retried, because a delayed command might be outdated. If a command

@@ -1,9 +1,9 @@
-"""The share of damaged frames among a port's recent frames, with a warning if it is high.
+"""Measures the share of damaged frames among a port's recent frames, and warns if it is high.
 
-The totals of all frames and of damaged frames are sampled when the port's status is reported.
-Receiving a frame therefore costs no extra time::
+Receiving a frame costs no extra time, because the totals of good frames and of damaged frames are
+only sampled when the port's status is reported::
 
-    samples   (time, frames, damaged), one every SAMPLE_SECONDS, kept for WINDOW_SECONDS_MAX
+    samples   (time, frames, damaged), at most one every SAMPLE_SECONDS, kept for WINDOW_SECONDS_MAX
     window    the latest WINDOW_SECONDS, or longer until it contains FRAMES_MIN frames
 """
 

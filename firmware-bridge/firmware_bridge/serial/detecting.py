@@ -147,9 +147,10 @@ def _has_number(frame: Frame | None) -> bool:
 
 
 def columns_of(data: bytes) -> tuple[str, ...]:
-    """Return names for the columns of CSV lines of numbers: `column_1`, `column_2` and so on.
+    """Return names for the columns of CSV data: `column_1`, `column_2` and so on.
 
-    The most frequent number of columns is used. The result is empty if no line consists of numbers.
+    Lines that contain anything other than numbers are ignored. The number of names is the most
+    frequent number of columns in the other lines. The result is empty if there are no such lines.
     """
     counts: Counter[int] = Counter()
     # The first and the last line may be incomplete.

@@ -1,4 +1,4 @@
-"""Detection of the device on an unconfigured port, while a person watches the progress.
+"""Detects the device on an unconfigured port, while a person watches the progress.
 
 Line settings and protocols are tried until one matches with high confidence. After that, the
 device's values are shown as they arrive.
@@ -54,7 +54,7 @@ def selection_of(port: str) -> dict[str, str]:
 
 
 def settings_of(port: str) -> PortSettings:
-    """Return settings that are only used to open a port. Their protocol is a placeholder.
+    """Return settings for opening a port. Their protocol is only a placeholder.
 
     Raises Refused if `port` is neither a path nor a USB identity.
     """

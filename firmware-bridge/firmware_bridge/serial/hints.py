@@ -1,7 +1,7 @@
 """Hints about USB serial devices: the likely product, and the process that has the port open.
 
-The product names are from usb.ids (linux-usb.org, 2024). In some hints, the name is followed by a
-colon and by devices that often contain the product, or by the `framing` to configure.
+The product names are from usb.ids (linux-usb.org, 2024). After a colon, some hints also name
+devices that often contain the product, or the `framing` to configure.
 
 No port is opened, because many boards restart when their port is opened.
 """

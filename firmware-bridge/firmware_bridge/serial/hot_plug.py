@@ -45,7 +45,7 @@ _PREFIX, _MAGIC = b"libudev\0", bytes.fromhex("feedcafe")
 
 
 class HotPlug:
-    """Context manager that counts new serial devices and wakes tasks that wait for a lost port."""
+    """Context manager that detects new serial devices and wakes tasks that wait for a lost port."""
 
     def __init__(self, events: socket.socket | None) -> None:
         """Store udev's socket, from which events will be read.
@@ -74,8 +74,9 @@ class HotPlug:
     async def wait(self, backoff: Backoff, *, since: int) -> None:
         """Wait until the back-off is over or a new serial device has appeared.
 
-        The argument `since` is an earlier value of `arrivals`, the count of new devices. If the
-        count has risen since then, return after `SETTLE_SECONDS`. A new device resets the back-off.
+        The argument `since` is an earlier value of the counter `arrivals`, which rises when new
+        devices appear. A device that has appeared since then also ends the wait. After a new device
+        has appeared, the back-off is reset, and the method returns after `SETTLE_SECONDS`.
         """
         if self.arrivals == since:
             await self._wait_for_one(backoff)

@@ -1,10 +1,10 @@
-"""Lookup of the device file that a port's settings currently refer to.
+"""Finds the device file that a port's settings currently refer to.
 
 The path of a serial device can change when the device is unplugged and plugged in again. The
-device's USB identity and its link in /dev/serial/by-id do not change. They are therefore looked up
-each time the port is opened. Adapters without a serial number (most CH340) all have the same
-identity. The links in /dev/serial/by-path distinguish them by the USB socket that they are plugged
-into.
+device's USB identity and its link in /dev/serial/by-id do not change. They are therefore resolved
+to a path each time the port is opened. Adapters without a serial number, such as most CH340
+adapters, all have the same identity. The links in /dev/serial/by-path distinguish them by the USB
+socket that they are plugged into.
 """
 
 from collections.abc import Mapping, Sequence
@@ -52,7 +52,7 @@ def path_of(settings: PortSettings) -> str:
 
 
 def links_by(kind: str) -> dict[str, str]:
-    """Return a dict from device file to udev's link in the folder `kind` (`by-id` or `by-path`).
+    """Return udev's links in the folder `kind` (`by-id` or `by-path`), keyed by device file.
 
     The result is empty if nothing is plugged in. If a device has two links (`usb-0:1.2` and
     `usbv2-0:1.2`), the link that comes first in alphabetical order is returned.

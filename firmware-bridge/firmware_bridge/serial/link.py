@@ -99,7 +99,7 @@ class Link(ABC):
         """Close the port."""
 
     def line_errors(self) -> Mapping[str, int]:
-        """Return the counters of line errors by name. Only their changes are meaningful.
+        """Return the counters of line errors, keyed by name. Only their changes are meaningful.
 
         `overrun` and `buffer_overrun` count bytes that were lost because the buffer of the chip
         or of the driver was full. The result is empty if the port does not count errors.
@@ -260,7 +260,7 @@ class _Port(serial.Serial):
 
 
 def _opened(path: str, control_lines: tuple[ControlLine, ControlLine], **keys: Any) -> _Port:
-    """Open a port with pyserial. The arguments `keys` are settings for pyserial.
+    """Open a port with pyserial. The keyword arguments `keys` are passed on to pyserial.
 
     `control_lines` are the settings of DTR and RTS. Many boards restart when these lines change.
     Linux raises both lines when it opens a device. A line with the setting `off` is lowered

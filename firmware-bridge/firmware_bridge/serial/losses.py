@@ -113,7 +113,10 @@ class Losses:
             )
 
     def note_dropped(self, reason: str, count: int = 1) -> None:
-        """Count lost readings or acknowledgements. Log the reason when its count has doubled."""
+        """Count lost readings or acknowledgements.
+
+        A reason is logged when it is new, and again when its count has doubled.
+        """
         self.dropped[reason] += count
         total = self.dropped[reason]
         if self._has_doubled("dropped", reason, total):

@@ -1,7 +1,8 @@
-"""Search for a meter that sends only when it is polled (D0, M-Bus).
+"""Searches for a meter that sends only when it is polled (D0, M-Bus).
 
-If a port receives nothing, the search sends requests to the unknown device. They are harmless to
-devices that use other protocols. As a precaution, the search still runs only if a person starts it.
+If a port receives nothing, the search sends requests to the unknown device. The requests are
+harmless to devices that use other protocols. As an additional precaution, the search runs only if a
+person starts it.
 """
 
 import contextlib

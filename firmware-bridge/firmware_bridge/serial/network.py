@@ -1,4 +1,4 @@
-"""A serial port at a TCP address, with raw bytes, RFC 2217 or Modbus TCP.
+"""Connects to serial ports at TCP addresses, using raw bytes, RFC 2217 or Modbus TCP.
 
 The kernel detects a server that no longer responds. On a silent line, the kernel sends `KEEP_ALIVE`
 probes. After data has been sent, the kernel waits at most `UNACKNOWLEDGED_SECONDS_MAX` for the
@@ -64,7 +64,7 @@ class TcpLink(Link):
 class ModbusTcpLink(TcpLink):
     """A Modbus TCP connection. Each read returns only complete messages.
 
-    A caller that discards received bytes therefore never discards only a part of a message.
+    A caller that discards received bytes therefore always discards whole messages.
     """
 
     def __init__(self, path: str, connection: socket.socket) -> None:

@@ -220,8 +220,8 @@ class Polling:
         Args:
             link: the open port.
             reason: `unasked` or `late`.
-            seconds: time for which bytes are discarded. If bytes are still arriving then, the
-                method continues until the line is silent.
+            seconds: time for which bytes are discarded. If bytes are still arriving at the end of
+                this time, the method continues until the line is silent.
             at_most_seconds: time after which the method stops even if the line is not silent.
         """
         begun = _now()

@@ -1,4 +1,4 @@
-"""The bridge's ports and their tasks.
+"""Manages the bridge's ports and their tasks.
 
 A port can be added or removed without interrupting the reading of other ports.
 """

@@ -34,8 +34,8 @@ class Presence:
     def note_held(self) -> None:
         """Treat all present devices as if they had just sent a frame.
 
-        This is called while the bridge deliberately does not read the port, because the devices are
-        not silent then.
+        This is called while the bridge deliberately does not read the port. Otherwise, the devices
+        would be considered silent.
         """
         for device, is_present in self.states().items():
             if is_present:
@@ -56,7 +56,7 @@ class Presence:
     def silent(self) -> Mapping[str, float]:
         """Return the silent devices, with the number of seconds since the latest frame of each.
 
-        If a device has never sent a frame, the seconds since watching began are returned.
+        For a device that has not sent a frame yet, this is the time since watching began.
         """
         if self._silent_seconds is None:
             return {}

@@ -105,8 +105,8 @@ class RecentFrames:
     def decoded(self, frames: Sequence[Frame], tally: Tally) -> None:
         """Add an entry if the decoder has found a frame, damage, or bytes outside of frames.
 
-        `frames` are the new frames. `tally` contains the decoder's counters of damage and other
-        bytes.
+        `frames` are the new frames. `tally` contains the decoder's counters of damage and of
+        bytes outside of frames.
         """
         damaged = self._reasons(tally.damaged, self._damaged)
         foreign = self._reasons(tally.foreign, self._foreign)

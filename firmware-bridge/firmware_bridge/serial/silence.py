@@ -1,4 +1,4 @@
-"""Detection of silent ports. A port that receives nothing is reported once, and can be reopened.
+"""Detects silent ports. A port that receives nothing is reported once, and can be reopened.
 
 When a serial port is reopened, DTR is lowered and raised again, which restarts many boards. For a
 port at a network address, a new TCP connection is opened.

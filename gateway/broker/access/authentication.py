@@ -45,7 +45,7 @@ class Authenticator:
 
     @property
     def sources(self) -> dict[str, Source]:
-        """The user sources by name, in the order in which they are queried."""
+        """The user sources, keyed by name, in the order in which they are queried."""
         return {source.name: source for source in self._sources}
 
     @property
@@ -64,7 +64,7 @@ class Authenticator:
         return [each.problem for each in self._sources if each.problem is not None]
 
     def prepare(self) -> None:
-        """If a user source has passwords, start a worker process that checks passwords."""
+        """Start a worker process that checks passwords, if any user source stores passwords."""
         if self._with_passwords is not None:
             self.checks.prepare()
 

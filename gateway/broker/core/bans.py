@@ -13,7 +13,7 @@ BANNED_REASON: Final = "banned"
 
 
 class Bans:
-    """Banned client identifiers and users, and a detector of clients that connect too often."""
+    """Lists of banned client identifiers and users, and a detector of flapping clients."""
 
     def __init__(self) -> None:
         self.client_ids: set[str] = set()

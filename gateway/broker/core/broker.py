@@ -66,11 +66,11 @@ class Broker:
         wall_ms: int,
         clock_quality: ClockQuality,
     ) -> None:
-        """Start the broker with the recovered state. `recovery` is the condition of the data.
+        """Start the broker with the recovered state.
 
         Connections of the previous run (`previous_boot`) are recorded as closed, and their wills
-        are published or scheduled. `wall_ms` is the wall time in milliseconds since 1970, and
-        `clock_quality` is its reliability.
+        are published or scheduled. `recovery` is the condition of the stored data. `wall_ms` is the
+        wall time in milliseconds since 1970, and `clock_quality` is its reliability.
         """
         self._time.begin(now, wall_ms, clock_quality, self.state.next_message_number)
         self._recorder.broker_started(recovery, version, previous_boot)
@@ -105,7 +105,7 @@ class Broker:
         revoke.authenticate(self.core, authenticates, methods)
 
     def deny_removed_users(self, users: frozenset[str] | None, removed: frozenset[str]) -> None:
-        """Deny all access to users in `removed`, and to users not in `users` if it is not None."""
+        """Deny access to removed users. If `users` is not None, all others count as removed."""
         revoke.deny_removed_users(self.core, users, removed)
 
     def assign_owner(self, session: Session, username: str) -> None:
@@ -147,7 +147,7 @@ class Broker:
         share: Share | None = None,
         listener: str = "",
     ) -> Connection:
-        """Create and return a connection, which is already closed if too many others are open."""
+        """Create and return a connection. It is already closed if too many others are open."""
         return receive.accept(self.core, address, anonymous, now, share, listener)
 
     def receive(self, connection: Connection, data: bytes, now: float) -> None:
@@ -234,7 +234,7 @@ class Broker:
         deliveries: list[Delivery],
         now: float,
     ) -> None:
-        """Pass loaded messages of an ended session to other members of shared subscriptions."""
+        """Pass loaded messages of an ended session to other members of its shared subscriptions."""
         self._time.advance(now)
         shared_subscriptions.finish(self.core, request, contents, deliveries, now)
 

@@ -16,7 +16,7 @@ _TOPIC_CHARACTERS_MAX: Final = 200
 
 
 class Denial:
-    """Number of denials of one type for one client, which is logged as one line."""
+    """Denials of one type for one client, which are counted and logged as one line."""
 
     def __init__(self, reason: str, client_id: str, username: str | None, topic: str) -> None:
         self.reason = reason
@@ -41,8 +41,8 @@ class Denials:
     def add(self, reason: str, client_id: str, username: str | None, topic: str) -> None:
         """Count a denied action of a client.
 
-        `reason` is the type of denial, as in `errors` of the status. `topic` is the topic or filter
-        that was denied.
+        `reason` is the type of denial, named as in the `errors` field of the status. `topic` is the
+        topic or filter that was denied.
         """
         key = (client_id, reason)
         entry = self._entries.get(key)

@@ -18,7 +18,7 @@ from gateway.broker.core.word import Word
 
 
 class ClockQuality(Word):
-    """Reliability of the wall clock at the time of a reading. Higher values are more reliable."""
+    """Reliability of a wall clock reading. A higher value means a more reliable reading."""
 
     UNKNOWN = 0
     UNSYNCHRONISED = 1
@@ -147,7 +147,7 @@ class GatewayTime:
 
         `expires_ms` is the expiry time in gateway time, which does not advance during outages.
         Therefore, the lengths of the known outages since the message was created are subtracted.
-        `message_number` is the number of the message, and shows which outages came later.
+        The number of the message (`message_number`) determines which outages these are.
         """
         remaining_ms = expires_ms - self.time_ms
         index = len(self.outages) - 1

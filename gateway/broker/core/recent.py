@@ -71,7 +71,7 @@ class Recent:
 
 
 class RecentCounts:
-    """Numbers of events in the last hour: in total, and for each client and reason."""
+    """Numbers of events in the last hour, in total and for each pair of client and reason."""
 
     def __init__(self) -> None:
         self._all = RecentCount()
@@ -81,7 +81,10 @@ class RecentCounts:
         self._clock = StepClock()
 
     def add(self, reason: str, client_id: str, username: str | None, topic: str | None) -> None:
-        """Count one event for a client and a reason, and store its user and topic as the latest."""
+        """Count one event for a client and a reason.
+
+        `username` and `topic` replace those of the previous event.
+        """
         self._all.running += 1
         entry = self._latest
         if entry is None or entry.client_id != client_id or entry.reason != reason:

@@ -1,7 +1,7 @@
 """Counters for statistics, and notices for the log. All drops and refusals are counted.
 
-The methods that count an event also report it to the observer, such as a hook module, if there is
-one. Therefore, counts and reports always agree.
+If there is an observer, such as a hook module, the methods that count an event also report it to
+the observer. Therefore, counts and reports always agree.
 """
 
 from collections.abc import Callable
@@ -83,7 +83,7 @@ class Statistics:
         self.recently_dropped = RecentCounts()
 
     def note(self, sentence: str, client_id: str = "") -> None:
-        """Store a sentence for the log, for example that a message was dropped, and why."""
+        """Store a sentence for the log, for example the reason why a message was dropped."""
         if len(self.notices) < NOTICES_MAX:
             self.notices.append((sentence, client_id))
         else:

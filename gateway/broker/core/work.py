@@ -1,4 +1,4 @@
-"""Division of work into slices, so that a busy client does not delay others.
+"""Divides work into slices, so that a busy client does not delay others.
 
 The core has no clock, so it counts units of work. A unit takes about a microsecond in the compiled
 core. A slice takes about a millisecond. After each slice, the event loop handles other clients.

@@ -3,7 +3,7 @@
 Segments are files of the session log. The first files to be removed are local copies of uploaded
 segments, then damaged files that are kept for examination, then the journal's spare file. The last
 files to be removed are segments of which no other copy exists, and journal files whose state is
-also in the database tables. Among these, files with older events are removed first.
+also in the database tables. Within each of these kinds, the oldest files are removed first.
 """
 
 from collections.abc import Iterable

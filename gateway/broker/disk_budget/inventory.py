@@ -39,7 +39,7 @@ class Disk:
 
 
 def disk_of(folder: Path) -> Disk:
-    """Return size and free space of the file system that contains `folder`.
+    """Return the size and free space of the file system that contains `folder`.
 
     Raises OSError if the file system cannot be queried.
     """
@@ -48,7 +48,7 @@ def disk_of(folder: Path) -> Disk:
 
 
 class Inventory:
-    """List of the files that may be removed, except those of the journal.
+    """List of the removable files. Of the journal's files, only the spare file is included.
 
     Only folders that have changed since the last call are listed again.
     """
@@ -121,7 +121,7 @@ class Inventory:
 
 
 def _without(whole: Subfolder, files: list[SegmentFile]) -> Subfolder:
-    """Return the totals of a subfolder without those of its oldest segments.
+    """Return the totals of a subfolder, reduced by those of its oldest segments.
 
     `whole` contains the totals of all segments, and `files` the segments to subtract.
     """

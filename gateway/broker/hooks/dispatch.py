@@ -109,7 +109,7 @@ class Hooks:
         self._held_back.append((self._broker.batch.batch_number, (weight_bytes, event)))
 
     def release(self) -> None:
-        """Pass events to the observer's thread once any batch they depend on is durable."""
+        """Pass the events that depend only on durable batches to the observer's thread."""
         if self.problem is not None:
             self._statistics.observe = None
             self._held_back.clear()

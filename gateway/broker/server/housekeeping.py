@@ -38,7 +38,7 @@ RESERVE_RETRY_SECONDS = 5.0
 
 @dataclass
 class Round:
-    """Result of a check of the folders: the files that are to be removed."""
+    """The files to remove, as determined by one check of the folders."""
 
     removals: list[Item]
 

@@ -96,9 +96,9 @@ def bound_by_files(configuration: Configuration) -> str | None:
 
 
 def when_full_of(configuration: Configuration) -> Callable[[str], WhenFull] | None:
-    """Return a function from a client identifier to the behaviour of the client's queue when full.
+    """Return a function that determines how a client's queue behaves when it is full.
 
-    Return None if there is no `[[queues]]` table.
+    The function's argument is the client identifier. Return None if there is no `[[queues]]` table.
     """
     policies = [
         (ClientPattern(each.client), WhenFull[each.when_full.upper()])

@@ -219,8 +219,9 @@ class RunningBroker:
     def end_on_mistake(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """Handle an exception that was raised in a callback of the event loop.
 
-        A network error ends only one connection. Any other exception is a bug and stops the broker,
-        because a broker that continued could acknowledge data that is lost in a restart.
+        A network error ends only one connection, and a lack of file descriptors is only counted.
+        Any other exception is a bug. It stops the broker, because a broker in a wrong state could
+        acknowledge data that a restart would lose.
         """
         error = context.get("exception")
         if error is not None and descriptors.ran_out(error):

@@ -1,10 +1,10 @@
-"""Expiry of authentication for users who log in with tokens or certificates or through proxies.
+"""Tracks the expiry of authentications by token, by certificate or through a proxy.
 
-These users are not in any list that the broker can read, so the broker cannot notice when such a
-user is removed. Instead, the broker uses the time of each user's last login. After a user's
-authentication has expired, the user's stored sessions still receive messages for the configured
-time `sessions_outlive_proof`. After that time, a session receives nothing until its client logs in
-again. A user with an open connection counts as authenticated.
+Users who log in this way are not in any list that the broker can read, so the broker cannot notice
+when such a user is removed. Instead, the broker uses the time of each user's last login. After a
+user's authentication has expired, the user's stored sessions still receive messages for the
+configured time `sessions_outlive_proof`. After that time, a session receives nothing until its
+client logs in again. A user with an open connection counts as authenticated.
 """
 
 from collections.abc import Mapping
@@ -20,8 +20,8 @@ CHECK_SECONDS: Final = 10.0
 """Interval of the check for users whose authentication has expired."""
 
 Ends = Mapping[str, int | None]
-"""Expiry times by user name, in milliseconds of gateway time. None marks a user from a database,
-which is queried regularly instead."""
+"""Expiry times, keyed by user name, in milliseconds of gateway time. None marks a user from a
+database, which is queried regularly instead."""
 
 
 class ProofEnds:

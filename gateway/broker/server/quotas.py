@@ -32,7 +32,7 @@ JOURNAL_BYTES_MIN = 1 << 20
 
 
 class ConfiguredQuotas(Quotas):
-    """Quotas by user name. The first `[[user_quotas]]` table that matches a user applies."""
+    """Configured quotas of users. The first `[[user_quotas]]` table that matches a user applies."""
 
     def __init__(self, anonymous: Quota, tables: tuple[UserQuota, ...]) -> None:
         super().__init__()

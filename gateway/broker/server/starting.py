@@ -83,8 +83,8 @@ def authenticator_of(
         users: the password file, or None if none is configured.
         others: the other user sources. If they already include a source for the password file, it
             is reused.
-        checks: the running credential checks and failed logins, which a reload keeps. None at the
-            broker's start. A process that checks passwords is then started before the first login.
+        checks: the running credential checks and failed logins, which a reload keeps. If None, as
+            at the broker's start, a process for password checks is started before the first login.
     """
     sources = dict(others)
     if users is not None and "password_file" not in sources:

@@ -40,7 +40,7 @@ a replay must stay short."""
 
 
 class CheckpointSchedule:
-    """Schedule that starts checkpoints and runs their steps, at most one checkpoint at a time."""
+    """Scheduler of checkpoints and their steps. Only one checkpoint runs at a time."""
 
     def __init__(self, files: Files, first_uncovered: int, now: float, *, sweep: bool) -> None:
         """Prepare the schedule for a store that has just been opened.

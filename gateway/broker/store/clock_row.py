@@ -1,7 +1,8 @@
-"""Stores the gateway time, a clock that never jumps, in one row of the table `meta`.
+"""Stores the gateway time in one row of the table `meta`.
 
-Each checkpoint writes the row. It contains the gateway time of the batch with which the checkpoint
-began. At startup, the later batches in the journal advance the time.
+Gateway time is a clock that never jumps. Each checkpoint writes the row, with the gateway time of
+the batch with which the checkpoint began. At startup, later batches in the journal advance the
+time.
 """
 
 import json
@@ -32,9 +33,9 @@ def _written_outage(outage: Outage) -> list[int]:
 
 
 def load(time: GatewayTime, text: str) -> bool:
-    """Load the row's JSON text into `time`.
+    """Set `time` to the values in the row's JSON text.
 
-    If the text is invalid, `time` stays unchanged and False is returned.
+    If the text is invalid, leave `time` unchanged and return False.
     """
     try:
         row: dict[str, Any] = json.loads(text)

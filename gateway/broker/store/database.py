@@ -114,8 +114,8 @@ def connect_read_only(path: Path) -> sqlite3.Connection:
 def create_tables(connection: sqlite3.Connection) -> None:
     """Create the tables of an empty database, and the row that names the format.
 
-    Everything is created in one transaction, because tables without this row are refused. If the
-    database has tables already, nothing is written.
+    Everything is created in one transaction, because tables without this row are refused or count
+    as damaged. If the database has tables already, nothing is written.
     """
     if formats.format_of(connection) is not None:
         return  # so that a start on a full disk writes nothing
@@ -169,7 +169,7 @@ def empty_wal(connection: sqlite3.Connection) -> None:
     """Copy the WAL of earlier runs into the database file, sync it, and start a new WAL.
 
     If another process is reading the old WAL or the disk is too full, the old WAL is kept, and new
-    data is appended to it. This is harmless if `rewrite_wal` has made the old WAL durable before.
+    data is appended to it. This is harmless if `rewrite_wal` has already made the old WAL durable.
     """
     try:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
@@ -274,7 +274,7 @@ def finish_salvage(path: Path) -> bool:
 
 
 def salvage(damaged: Path, connection: sqlite3.Connection) -> dict[str, int]:
-    """Copy all readable rows of a damaged database. Return the number of copied rows by table.
+    """Copy all readable rows of a damaged database. Return their number for each table.
 
     Args:
         damaged: path of the damaged database.

@@ -3,8 +3,8 @@
 The row `format` of the table `meta` names the format. Until the first release, only the current
 format is supported. Afterwards, every released format must be readable.
 
-Data in another format is rejected, but not treated as damage: nothing is changed or moved. Only if
-the row is missing, but the tables have the current columns, it is treated as damage.
+Data in another format is rejected, but not treated as damage: nothing is changed or moved. If the
+tables have the current columns but the row is missing, the database is treated as damaged.
 """
 
 import sqlite3
@@ -63,9 +63,9 @@ def other_magic(file: Path, magic: bytes, understood: bytes) -> OtherFormat:
 def format_of(connection: sqlite3.Connection) -> str | None:
     """Return the format of a database, or None if the database is empty.
 
-    If there are tables, but no row that names the format, it is `UNKNOWN` if the tables have the
-    columns of the current format, and "none" otherwise. Raises sqlite3.Error if the database cannot
-    be read.
+    If the database has tables but no row that names the format, the result depends on the columns:
+    `UNKNOWN` if they are those of the current format, otherwise "none". Raises sqlite3.Error if the
+    database cannot be read.
     """
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
     if not tables:

@@ -3,15 +3,16 @@
 Without this record, a journal whose newest file was truncated, emptied or removed would look like a
 shorter, complete journal. The broker writes the record after each commit, once the packets are
 released, without an fsync. If the process is killed, the record is up to date or one commit old.
-After a power cut, the record can be older. It then states fewer events than were durable, but never
-more. So a batch that was being written is never reported as missing. The record is synced when a
-new journal file begins, with each checkpoint, and when the store closes::
+After a power cut, the record can be older. The recorded end can therefore be before the durable
+end, but never after it. So a batch that was being written is never reported as missing. The record
+is synced when a new journal file begins, with each checkpoint, and when the store closes::
 
     magic "OGR2" | store 8 | next sequence u64 | next message u64
         | number of the newest file u64 | end of that file u64 | CRC 4
 
-Numbers without a `u` are sizes in bytes. The record is overwritten in place. It fits into one
-sector, and after a power cut a sector has either the old or the new contents.
+`u64` is a little-endian integer. Other numbers are sizes in bytes. The record is overwritten in
+place. It fits into one sector, and after a power cut a sector has either the old or the new
+contents.
 """
 
 import os

@@ -82,7 +82,7 @@ def lost_messages(connection: sqlite3.Connection, recovered: Recovered) -> list[
 
 
 def _loss_at_end(recovered: Recovered) -> str:
-    """Return a log sentence with the maximum number of messages lost with the journal's end.
+    """Return a log sentence that gives the maximum number of messages lost with the journal's end.
 
     The exact number is unknown. The maximum is the smaller of two upper limits:
 
@@ -134,7 +134,7 @@ def _losses_of_unknown_sessions(connection: sqlite3.Connection, recovered: Recov
 
 
 def _losses_of_known_sessions(connection: sqlite3.Connection, state: State) -> dict[int, Loss]:
-    """Return the losses of existing sessions by session number.
+    """Return the losses of existing sessions, keyed by session number.
 
     The lost messages are those that are missing from the sessions' queues.
     """

@@ -143,7 +143,7 @@ def _next_number(connection: sqlite3.Connection, meta: dict[str, str], key: str,
 
 
 def _complete(connection: sqlite3.Connection, state: State) -> None:
-    """Complete the state after the replay: set resend order, messages and queue sizes."""
+    """Complete the state after the replay: set the resend order, messages and queue sizes."""
     wanted: dict[int, list[Delivery]] = {}
     for session in state.sessions.values():
         for delivery in sorted(session.outbound.values(), key=_resend_order):

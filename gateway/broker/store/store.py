@@ -1,4 +1,4 @@
-"""The store's interface: opening, committing batches, checkpoints, and loading queued messages.
+"""Opens the store, commits batches, runs checkpoints and loads queued messages.
 
 All methods except `fsync_commit`, `commit_rows` and `finish_checkpoint` run on the caller's thread,
 for a limited time. The caller must not use the journal while a batch is being committed, nor the
@@ -140,7 +140,7 @@ class Store:
         """Write a part of the batch that is being collected. Another commit may still be running.
 
         Raises:
-            OSError: the disk failed. A full disk raises no error, see `Unsynced.write`.
+            OSError: the disk failed. A full disk raises no error (see `Unsynced.write`).
         """
         self._files.unsynced.write(batch_number, part)
 
@@ -255,7 +255,7 @@ class Store:
     def truncate_journal(self, bytes_max: int) -> tuple[int, int] | None:
         """Shrink the journal to `bytes_max` by deleting old files whose events are in the tables.
 
-        Return the first and last sequence number of deleted events that were not exported, or None.
+        If unexported events were deleted, return the first and last sequence number, else None.
         """
         dropped = self.journal.drop(self._checkpoints.first_uncovered, bytes_max)
         if dropped is None:
@@ -275,8 +275,8 @@ class Store:
     ) -> tuple[dict[int, Message], list[Delivery], int]:
         """Load queued deliveries of a session, and the messages with the numbers in `contents`.
 
-        `count` queue positions are read from `first_position` on, or fewer if their payloads reach
-        `payload_bytes_max` bytes. The last result is the number of positions that were read.
+        Return the messages, the deliveries and the number of positions read from `first_position`
+        on. This number is `count`, or less if the payloads reach `payload_bytes_max` bytes.
         """
         reader = self._files.reader
         messages = load_contents(reader, contents)

@@ -3,8 +3,8 @@
 The broker writes new records to these files at each tick, without an fsync. Within
 `lazy_commit_delay`, the whole batch is committed to the journal with one fsync. The records of an
 incomplete batch cannot be written to the journal, because it allows only one unfinished frame. Two
-files alternate so that the next batch can be collected while one is being committed. The files are
-never synced, and each batch overwrites the batch before the previous one::
+files alternate so that the next batch can be collected while the current one is being committed.
+The files are never synced, and each batch overwrites the batch before the previous one::
 
     magic "OGU1" | salt 8 | boot before 8 | CRC 4 | frames as in the journal, one for each part
 

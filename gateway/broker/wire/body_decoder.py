@@ -1,8 +1,8 @@
 """Decoder for the bodies of all packets except CONNECT and PUBLISH.
 
 The functions document the layout of each packet. Fields are separated by `|`. Brackets enclose
-optional fields, `...` means repetition, and u16 is an unsigned integer of 16 bits. Properties exist
-in MQTT 5.0 only. All functions raise Malformed if the body is invalid.
+optional fields, `...` means repetition, and uN (such as u16) is an unsigned integer of N bits.
+Properties exist in MQTT 5.0 only. All functions raise Malformed if the body is invalid.
 """
 
 from gateway.broker.wire import malformed as wrong

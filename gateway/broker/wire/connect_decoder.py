@@ -1,6 +1,6 @@
 """Decoder for CONNECT packets.
 
-The body of a CONNECT has this layout (u16 is an unsigned integer of 16 bits)::
+The body of a CONNECT has this layout (u2, u8 and u16 are unsigned integers of 2, 8 and 16 bits)::
 
     protocol name string | level u8 | flags u8 | keep alive u16 | properties (5.0) |
     client identifier string | will properties (5.0) | will topic string | will payload binary |

@@ -164,7 +164,7 @@ def _properties(properties: Properties | None, version: int) -> bytes:
 def _short_answer(reason_code: int, properties: Properties | None) -> bytes:
     """Encode a reason code and properties as `[reason code u8 | [properties]]`. [MQTT5-3.4.2.1]
 
-    If `properties` is None, they are omitted, and a reason code of 0 is omitted too.
+    If `properties` is None, the properties are omitted. A reason code of 0 is then omitted too.
     """
     if properties is not None:
         return BYTE[reason_code] + encode_properties(properties)

@@ -1,6 +1,6 @@
-"""Encoder for MQTT 5.0 properties, which are written in the order of their identifiers.
+"""Encoder for MQTT 5.0 properties. The layout is documented in property_decoder.py.
 
-Their layout is documented in property_decoder.py.
+Properties are written in the order of their identifiers.
 """
 
 from gateway.broker.wire import properties as p

@@ -1,6 +1,6 @@
 """Decoder for SUBSCRIBE and UNSUBSCRIBE packets.
 
-Their bodies have this layout (u8 is an unsigned integer of 8 bits, `...` means repetition)::
+Their bodies have this layout (uN is an unsigned integer of N bits, `...` means repetition)::
 
     SUBSCRIBE    packet identifier u16 | properties (5.0) | (topic filter string | options u8)...
     UNSUBSCRIBE  packet identifier u16 | properties (5.0) | topic filter string...

@@ -8,9 +8,9 @@ Contents of the folder::
     crl.pem                 the revoked certificates
     authority/              the authority's key, and its list of issued certificates
 
-Existing files are never overwritten, and a file gets its name only when it is complete. Keys are
-ECDSA P-256, because small machines can sign and verify with them quickly. Only the owner can read a
-key file.
+Existing files are never overwritten. A new file is renamed to its final name only when it is
+complete. Keys are ECDSA P-256, because small machines can sign and verify with them quickly. Only
+the owner can read a key file.
 """
 
 import datetime
@@ -148,7 +148,7 @@ class Authority:
     def issue_client(self, name: str, days: int) -> bool:
         """Create a certificate for the client `name`, unless the client already has one.
 
-        `days` is its period of validity. Return True if this call created the certificate.
+        The certificate is valid for `days` days. Return True if this call created it.
         """
         return self._issue(self.client(name), name, "clientAuth", "", days)
 

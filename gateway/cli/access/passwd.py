@@ -103,7 +103,7 @@ def _do(change: Callable[[], None]) -> None:
 
 
 def _import(file: Path, source: Path) -> None:
-    """Import users from Mosquitto's password file, and print what happened to each user."""
+    """Import users from Mosquitto's password file, and print a summary."""
     from gateway.broker.access.passwords.file import import_users
 
     imported = import_users(file, source)

@@ -1,4 +1,4 @@
-"""Selects the files to back up from the files that the configuration names."""
+"""Selects the files to back up: the configuration, the files it names, and credentials."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ def files_of(configuration: Configuration) -> BackupFiles:
 
 
 def gateway_of(configuration: Configuration) -> str:
-    """Return the gateway's id, or an empty string if it has none. No id is created."""
+    """Return the gateway's id, or an empty string if it does not exist. No id is created."""
     return configuration.gateway.id or known_id(configuration.identity_dir)
 
 

@@ -40,13 +40,13 @@ def serve_until_stopped(
     refusals: Sequence[type[Exception]] = (),
     mistakes: Sequence[type[Exception]] = (),
 ) -> None:
-    """Call `serve` with an event that SIGTERM and SIGINT set. Return when `serve` returns.
+    """Call `serve` with an event that is set on SIGTERM or SIGINT. Return when `serve` returns.
 
-    First, the process's data directory `data_dir` is created, or its permissions are restricted.
+    The data directory `data_dir` is created first. If it exists, its permissions are restricted.
 
-    OSError and the exception classes in `refusals` and `mistakes` are converted to CommandFailed.
-    The messages of these classes explain in one line why the service cannot continue. For
-    `mistakes`, the exit code is the one for an invalid configuration.
+    Raises CommandFailed if the limit on open files is too low, or on an OSError or an exception of
+    a class in `refusals` or `mistakes`. These exceptions explain in one line why the service cannot
+    continue. After an exception in `mistakes`, the exit code is EXIT_CONFIGURATION.
     """
     foreseen: tuple[type[Exception], ...] = (OSError, *refusals)
     logs.start(process, verbose=verbose, quiet=quiet)

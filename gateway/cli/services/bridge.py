@@ -88,7 +88,10 @@ def _page_url_of(configuration: "Configuration") -> str | None:
 
 
 def _gateway_id_of(configuration: "Configuration") -> str:
-    """Return the gateway id for use in device descriptions. Create it if there is none yet."""
+    """Return the gateway id for use in device descriptions, creating it if necessary.
+
+    Raises CommandFailed if the id cannot be read or stored.
+    """
     from gateway.configuration.identity import gateway_id
 
     try:

@@ -1,6 +1,7 @@
-"""Access to the configuration files of serial ports, for the running bridge.
+"""Gives the running bridge access to the configuration files of serial ports.
 
-The bridge needs it for *Add a sensor* on the status page, where operators add and change sensors.
+Operators add and change sensors under *Add a sensor* on the status page. The bridge then uses this
+module to read and change the files.
 """
 
 from collections.abc import Callable, Mapping
@@ -46,7 +47,7 @@ class ConfigurationSource:
 
 
 class _Reader:
-    """Access to the bridge's configuration, which can be read and changed while the bridge runs.
+    """Reader and editor of the bridge's configuration, for use while the bridge runs.
 
     The required modules, which take 15 MB of memory, are loaded only on first use.
     """

@@ -19,10 +19,11 @@ STOP_SECONDS_MAX = 5.0
 
 
 def is_missing(root: Path = compiled_core.ROOT) -> bool:
-    """Return True if the core should be compiled, because its current sources are not compiled yet.
+    """Return True if the core should be compiled.
 
-    Return False outside a checkout, if compiling is switched off, if no compiler is available, or
-    if compiling these sources has failed before.
+    This is the case if its current sources have not been compiled yet. Return False outside a
+    checkout, if compiling is switched off, if no compiler is available, or if compiling these
+    sources has failed before.
     """
     if not compiled_core.is_wanted(root):
         return False
@@ -45,7 +46,8 @@ def log_in(root: Path) -> Path:
 async def build_until(stop: asyncio.Event, say: Say) -> None:
     """Compile the core in the background if necessary, and wait until `stop` is set.
 
-    If the compiler is still running at that time, it is stopped. The result is reported with `say`.
+    When `stop` is set, a compiler that is still running is stopped. The result of compiling is
+    reported with `say`.
     """
     builder = asyncio.create_task(build_in_background(say)) if is_missing() else None
     await stop.wait()

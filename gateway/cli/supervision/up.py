@@ -117,10 +117,10 @@ def environment_of(
     Args:
         configuration: the configuration that the children use, with the command line options.
         around: environment of this process, which the children inherit.
-        read: the configuration that the children would read without further variables. If its
-            page port or listeners are already right, no variable is set for them, because a
-            variable would hide later changes in the file.
-        as_services: if False, variables with the defaults for developers are added.
+        read: the configuration that the children would read without further variables. If it
+            already has the right page port, no variable is set for the port, because a variable
+            would hide later changes in the file. The same applies to the listeners.
+        as_services: False to add variables with the defaults for developers.
     """
     from gateway.configuration.description import table_of
 

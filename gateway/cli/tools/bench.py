@@ -159,10 +159,10 @@ def _mistake(what: str) -> CommandFailed:
 def _measure(
     scenario: "Scenario", broker_pid: int | None, disk: Path | None
 ) -> tuple[dict[str, float], "Result"]:
-    """Run a scenario and show its progress. Return fsync times and the result of the run.
+    """Run a scenario and show its progress. Return the fsync times and the result of the run.
 
-    The fsync times are a dictionary from percentile names to milliseconds. The dictionary is empty
-    if `disk` is None. Raises CommandFailed if the run fails.
+    The fsync times are a dictionary from percentile names to milliseconds, which is empty if `disk`
+    is None. Raises CommandFailed if the run fails.
     """
     from rich.console import Console
     from rich.live import Live

@@ -15,8 +15,8 @@ def topic_for(prefix: str, gateway: str, device: str) -> str:
 
     The third level of the topic contains the names of the gateway and the device, separated by "-".
     Home Assistant allows only letters, digits, "_" and "-" in this level, so other characters are
-    replaced with "_". Different devices must not get the same topic. Therefore a digest is appended
-    if a name contains "-" or a replaced character.
+    replaced with "_". If a name contains "-" or a replaced character, a digest is appended, so that
+    different devices never get the same topic.
     """
     object_id = f"{gateway}-{device}"
     if not (_PLAIN.fullmatch(gateway) and _PLAIN.fullmatch(device)):

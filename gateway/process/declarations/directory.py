@@ -1,4 +1,4 @@
-"""Stores the directory of the configuration file, from which relative paths are resolved."""
+"""Stores the configuration file's directory. Relative paths in the file start from there."""
 
 import contextlib
 from collections.abc import Iterator

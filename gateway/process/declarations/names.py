@@ -2,8 +2,9 @@
 
 Each name is used as a topic level and as part of a SenML name. SenML names consist of letters,
 digits and `- : . / _`, and start with a letter or digit (RFC 8428 section 4.5.1). The gateway does
-not allow `/`, because it separates topic levels. The only exception is NMEA 0183, whose frames
-contain several measurements: the name of a measurement follows the name of its frame and a `/`.
+not allow `/`, because it separates topic levels. The only exception is NMEA 0183. Its frames
+contain several measurements, whose names consist of the frame's name, a `/` and the measurement's
+own name.
 """
 
 from typing import Annotated

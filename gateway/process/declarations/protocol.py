@@ -83,4 +83,4 @@ class ProtocolSettings(Section):
 
 
 Protocols = Mapping[str, type[ProtocolSettings]]
-"""The settings class of each protocol, by the protocol's name in the key `framing`."""
+"""The settings class of each protocol, keyed by the protocol's name in the key `framing`."""

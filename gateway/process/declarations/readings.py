@@ -138,7 +138,7 @@ def _texts_in(value: object, depth: int) -> list[str]:
     """Return all strings in a JSON template, and its numbers and Booleans as strings.
 
     Raises the error from `refusal` if the template contains a value of another type, or a
-    value inside `depth` or more nested lists and objects.
+    value that is nested in `depth` or more lists and objects.
     """
     if depth == 0:
         raise refusal("a template with at most 3 tables within each other")

@@ -44,9 +44,9 @@ conversion."""
 
 
 def unit_meant_by(unit: str) -> str | None:
-    """Convert a device's spelling of a unit to the registered unit. Return None if it is unknown.
+    """Convert a device's spelling of a unit to the registered unit, such as "celsius" to "Cel".
 
-    For example, "celsius" becomes "Cel".
+    Return None if the spelling is unknown.
     """
     meant = _MEANT.get(unit.lower())
     if meant is not None:

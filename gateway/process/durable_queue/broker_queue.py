@@ -109,6 +109,6 @@ class BrokerQueue(Generic[Queued]):
         self.bytes_held += bytes_count
 
     def committed(self) -> None:
-        """Subtract the removed messages from the queue's size, after a commit has removed them."""
+        """Update the queue's size after a commit has removed the delivered messages."""
         self.bytes_held -= self.bytes_to_remove
         self.to_remove.clear()

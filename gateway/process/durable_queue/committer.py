@@ -37,9 +37,9 @@ ConnectionEvent = TypeVar("ConnectionEvent")
 class QueueCommitter(ABC, Generic[ConnectionEvent]):
     """Base class of the bridge's and the uplink's committer, which commits all changes to queues.
 
-    The attribute `queues` contains the queues, which share one database. A connection event is, for
-    example, a received packet. Each commit is delayed by `commit_delay_seconds`, so that it
-    includes more events. A call of `hurry` ends the delay.
+    The attribute `queues` contains the queues, which share one database. Each commit is delayed by
+    `commit_delay_seconds`, so that it includes more connection events, such as received packets.
+    A call of `hurry` ends the delay.
     """
 
     queues: Sequence[BrokerQueue[Any]]

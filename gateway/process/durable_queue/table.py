@@ -1,7 +1,7 @@
 """A database table of queued messages. Rows are numbered in order of arrival.
 
-Each row contains a message, and the columns `number`, `packet_id` (NULL until the exchange of
-packets that delivers the message starts) and `released` (1 after PUBREC).
+Each row contains a message, its row number (`number`), and the state of its delivery. `packet_id`
+is NULL until the delivery starts. `released` is 1 after the broker has responded with PUBREC.
 """
 
 import sqlite3
@@ -60,7 +60,7 @@ class QueueTable(Generic[Queued]):
     def insert(self, messages: Sequence[Queued], *values_of_batch: object) -> None:
         """Append messages in the given order.
 
-        The values `values_of_batch` are stored in every new row, in the columns `columns_of_batch`.
+        Every new row also contains `values_of_batch`, in the columns `columns_of_batch`.
         If there are fewer values than columns, the remaining columns get their default values.
         """
         names = ("number", *self.columns, *self.columns_of_batch[: len(values_of_batch)])

@@ -57,7 +57,7 @@ def _frames_end_of(wal: FileIO) -> int:
 
     A frame is current if it contains the same salts as the header.
 
-    Format: https://www.sqlite.org/fileformat2.html#the_write_ahead_log, integers are big-endian::
+    Format (with big-endian integers): https://www.sqlite.org/fileformat2.html#the_write_ahead_log::
 
         header  magic u32 | version u32 | page bytes u32 | number u32 | salts 2 * u32 | checksums
         frame   page u32 | pages u32 | salts 2 * u32 | checksums 2 * u32 | page

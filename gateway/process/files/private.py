@@ -64,7 +64,7 @@ def open_private(path: Path, flags: int, mode: int = FILE_MODE) -> int:
 
 
 def exposure_of(path: Path, mode: int) -> str | None:
-    """Return an error message if other users have access to a secret file, or None if not.
+    """Return an error message if other users have access to a secret file, otherwise None.
 
     The message explains how to fix the problem. `mode` is the file's mode from `stat`. The file's
     group may have access, because root passes secrets to services in this way. A pipe is always

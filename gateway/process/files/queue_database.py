@@ -120,7 +120,7 @@ class QueueDatabase(ABC):
             self._connection.execute("ROLLBACK")
 
     def property(self, name: str) -> str | None:
-        """Return the value that is stored under `name` in the table `properties`, or None."""
+        """Return the value stored under `name` in the table `properties`, or None if not found."""
         row = self._connection.execute(
             "SELECT value FROM properties WHERE name = ?", (name,)
         ).fetchone()

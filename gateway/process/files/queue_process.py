@@ -60,7 +60,7 @@ class Supervision:
             await self.stopped_within(ALIVE_SECONDS)
 
     async def stopped_within(self, seconds: float) -> None:
-        """Wait until the process is stopped, but at most for `seconds` seconds."""
+        """Wait until the process is stopped, or until `seconds` seconds have passed."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self.stop.wait()
@@ -130,8 +130,8 @@ async def _open_with_room(
 ) -> Opened | None:
     """Open the queue. While the disk is full, try again every second.
 
-    Return None if the process is stopped before there is room. Raises QueueError if the queue
-    cannot be opened for another reason.
+    Return the object that `opened_on` creates, or None if the process is stopped before the disk
+    has enough space. Raises QueueError if the queue cannot be opened for another reason.
     """
     is_logged = False
     while not supervision.stop.is_set():

@@ -1,7 +1,8 @@
-"""Imports sqlite-utils, the library that creates and migrates tables, without pandas and numpy.
+"""Imports the library sqlite-utils, but prevents it from importing pandas and numpy.
 
-sqlite-utils would import pandas and numpy if they are installed. The cloud jobs need both packages,
-but the gateway does not. Importing them takes half a second of CPU time and 100 MB of memory.
+sqlite-utils creates and migrates database tables. It would import pandas and numpy if they are
+installed. The cloud jobs need both packages, but the gateway does not. Importing them takes half a
+second of CPU time and 100 MB of memory.
 """
 
 import sys
@@ -14,9 +15,9 @@ NOT_FOR_TABLES: Final = ("pandas", "numpy")
 
 @contextmanager
 def _absent(names: tuple[str, ...]) -> Iterator[None]:
-    """Context manager in which importing the modules `names` fails as if they were not installed.
+    """Context manager that makes imports of the modules `names` fail.
 
-    Modules that are already loaded can still be imported.
+    The modules appear not to be installed, except those that are already loaded.
     """
     hidden = [name for name in names if name not in sys.modules]
     for name in hidden:

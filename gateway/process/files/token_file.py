@@ -85,7 +85,7 @@ def new_token(name: str, role: str, made: str) -> tuple[str, Token]:
 
 
 def digest_of(token: str) -> str:
-    """Return the SHA-256 of a token in the form in which the file stores it."""
+    """Return the SHA-256 of a token as it is stored in the file."""
     return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
 
 

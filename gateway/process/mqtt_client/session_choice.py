@@ -46,11 +46,13 @@ class SessionChoice:
         return new_name(self._client_id), SessionUse.BEGIN
 
     def give_up(self, name: str, use: SessionUse) -> str | None:
-        """Stop using the session `name`. Return a description of the fault, or None if none.
+        """Stop using a session. Return a description of the fault, or None if there was none.
 
-        The result depends on the purpose of the connection:
+        The broker did not have the expected session. The reason depends on the purpose of the
+        connection:
 
-        - Begin a session: the broker already has a session with the new name, which is a fault.
+        - Begin a session: the broker already has a session with the new name. Only this case is a
+          fault.
         - Continue a session: the broker has lost it, and has created an empty session with the same
           name. The next connection only deletes this empty session.
         - Delete a session: the connection has already deleted it.

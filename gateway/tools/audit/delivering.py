@@ -7,7 +7,10 @@ from gateway.tools.audit.session_state import InFlight, SessionState, Waiting
 
 
 class DeliveryChecks:
-    """The checks `delivery`, `identifier` and `resent` (docs/audit.md), one log event at a time."""
+    """The checks `delivery`, `identifier` and `resent` (docs/audit.md).
+
+    Each method checks one log event.
+    """
 
     def __init__(self, context: Context, fan_out: FanOut) -> None:
         self.context = context

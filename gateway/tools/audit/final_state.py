@@ -101,7 +101,7 @@ def _compare_session(context: Context, logged: SessionState, stored: Open) -> No
 
 
 def _add_unlogged(context: Context, logged: SessionState, stored: Open) -> None:
-    """Report messages of a session that are in the database, but are not open in the log.
+    """Report a session's messages that are in the database, but are not open in the log.
 
     `stored` contains these messages. All of them are reported in one finding.
     """

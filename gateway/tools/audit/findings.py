@@ -8,8 +8,8 @@ Verdict = Literal["ok", "violation", "inconclusive"]
 FindingVerdict = Literal["violation", "inconclusive"]
 
 EXCEPTIONS_MAX: Final = 100_000
-"""Maximum number of stored exceptions, about 50 MB. More exceptions are only counted: they have one
-cause, and a small gateway must be able to report it."""
+"""Maximum number of stored exceptions, about 50 MB. Further exceptions are only counted: they have
+the same cause, and a small gateway must be able to report it."""
 
 CHECKS: Final[dict[str, str]] = {
     "held_once": "a message is received once, and its identifier holds no other until PUBREL",
@@ -83,9 +83,10 @@ class Findings:
     inconclusive: int = 0
     seconds: float = 0.0
     by_check: dict[tuple[str, str], int] = field(default_factory=dict)
-    """Number of exceptions by check and verdict."""
+    """Number of exceptions for each check and verdict."""
     signatures: Mapping[tuple[str, str | None], int] = field(default_factory=dict)
-    """Number of segments by gateway and signing key. The key is None for unsigned segments."""
+    """Number of segments for each gateway and signing key. The key is None if a segment is
+    unsigned."""
 
     @property
     def verdict(self) -> Verdict:

@@ -13,7 +13,7 @@ _ENTRIES = frozenset({"message_queued", "delivery_started", "message_dropped"})
 
 
 class LogCheck:
-    """All checks of the log of one database.
+    """All checks of one database's log.
 
     The caller passes the events (`take`) and the breaks (`break_here`) in the order of the log, and
     then calls `finish`.

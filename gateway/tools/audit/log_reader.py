@@ -105,7 +105,7 @@ class LogReader:
         return self.check
 
     def _begin_store(self, event_range: EventRange) -> None:
-        """Start checking the events of the first database, or of one that has replaced another."""
+        """Start checking the events of a new database, which may have replaced an earlier one."""
         before = self.check
         first = event_range.first_sequence
         follows = before is not None and first == before.next_sequence

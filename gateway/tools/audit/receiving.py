@@ -17,7 +17,10 @@ def number_in(event: Event, name: str) -> int:
 
 
 class PublishChecks:
-    """The checks `held_once`, `duplicate` and `released_once` (docs/audit.md), event by event."""
+    """The checks `held_once`, `duplicate` and `released_once` (docs/audit.md).
+
+    Each method checks one log event.
+    """
 
     def __init__(self, context: Context, fan_out: FanOut) -> None:
         self.context = context

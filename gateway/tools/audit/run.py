@@ -48,7 +48,7 @@ class Audit:
         """Prepare an audit of `source`.
 
         Args:
-            source: the data directory or folder, named in the result.
+            source: the data directory or folder. The result contains its path.
             progress: called with the number of checked events and the current file.
             pinned: the public keys from the `--keys` file, keyed by gateway.
         """

@@ -1,9 +1,9 @@
 """State of each session at one point in the log: its held, queued and in-flight messages.
 
-The audit keeps only these open messages in memory. At that point, the gateway had all of them on
-disk. `epoch` is the number of breaks before an event. A break is a place where events are missing.
-The missing events might have changed the state, so an event before the latest break does not prove
-what the state is now.
+The audit keeps only these open messages in memory. The gateway stored all of them on disk. `epoch`
+is the number of breaks before an event. A break is a place where events are missing. The missing
+events might have changed the state, so an event before the latest break does not prove the current
+state.
 """
 
 from collections import deque

@@ -25,7 +25,8 @@ class SignatureTrust:
         self._keys = {gateway: set(keys) for gateway, keys in pinned.items()}
         self._signing: set[str] = set()
         self.segments: Counter[tuple[str, str | None]] = Counter()
-        """Number of segments by gateway and signing key. The key is None for unsigned segments."""
+        """Number of segments for each gateway and signing key. The key is None if a segment is
+        unsigned."""
 
     def add_keys(self, gateway: str, keys: Iterable[str]) -> None:
         """Trust the keys from a gateway's own data directory.

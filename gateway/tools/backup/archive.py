@@ -62,7 +62,7 @@ def _write_member(stream: gzip.GzipFile, name: str, size: int, slices: Iterator[
 
 
 def _header_of(name: str, size: int) -> bytes:
-    """Return a member's tar header. If the name exceeds 100 bytes, it has two additional blocks."""
+    """Return a member's tar header, with two additional blocks if the name exceeds 100 bytes."""
     header = tarfile.TarInfo(name)
     header.size, header.mode = size, _MODE
     return header.tobuf(tarfile.GNU_FORMAT, "utf-8", "strict")

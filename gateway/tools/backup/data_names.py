@@ -22,7 +22,7 @@ _EXCLUDED_ENDINGS: Final = (".lock", ".sock", ".partial", ".part", "-shm", "/loc
 
 
 def is_identity(path: str) -> bool:
-    """Return True if a path in the data directory is that of an identity file (id or keys)."""
+    """Return True if `path` in the data directory is an identity file (id or keys)."""
     return _within_tenant(path) in IDENTITY
 
 
@@ -35,7 +35,7 @@ def is_data(path: str) -> bool:
 
 
 def is_top_of_data(name: str) -> bool:
-    """Return True if `name` is that of a file or folder in which the programs store data.
+    """Return True if the programs store data in a file or folder with the name `name`.
 
     The file or folder is directly in the data directory, or in a tenant's folder. Examples are
     `journal` and `broker.db`.
@@ -44,7 +44,7 @@ def is_top_of_data(name: str) -> bool:
 
 
 def is_set_aside(path: str) -> bool:
-    """Return True if a restore of the data must first move an existing file at `path` away."""
+    """Return True if a restore of all data must first move away an existing file at `path`."""
     return is_top_of_data(_within_tenant(path).partition("/")[0])
 
 

@@ -25,7 +25,7 @@ MANIFEST_BYTES_MAX: Final = 32 << 20
 FILE_BYTES_MAX: Final = 16 << 20
 """Maximum bytes of a file that is not data. Such files are kept in memory."""
 FILES_BYTES_MAX: Final = 64 << 20
-"""Maximum bytes of all files together that are not data. They are kept in memory."""
+"""Maximum total bytes of all files that are not data. They are kept in memory."""
 DATA_FILE_BYTES_MAX: Final = 64 << 30
 """Maximum bytes of a data file. A database with the largest queues takes less."""
 DATA_BYTES_MAX: Final = 256 << 30
@@ -238,7 +238,7 @@ def _check_limits(members: Sequence[Member]) -> None:
 
 
 def _check_names(manifest: Manifest) -> None:
-    """Check that all names are unique, and that each path may occur in its part of the backup.
+    """Check that all names are unique, and that each path is allowed in its part of the backup.
 
     Raises:
         BackupRefused: if a name occurs twice, if a name is both a file and a folder, or if a path
@@ -263,7 +263,7 @@ def _check_names(manifest: Manifest) -> None:
 
 
 def _is_of_part(path: str, part: Part) -> bool:
-    """Return True if the part `part` of a backup may contain this path in the data directory."""
+    """Return True if the part `part` of a backup may contain `path` in the data directory."""
     if is_identity(path):
         return part == "identity"
     if is_data(path):

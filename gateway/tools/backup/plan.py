@@ -100,7 +100,7 @@ def plan_of(manifest: Manifest, places: Places, parts: Collection[Part]) -> Plan
     """Plan a restore: compare the chosen parts of a backup with the files on this machine.
 
     Raises:
-        BackupRefused: if a file from another part of the backup would replace the gateway's
+        BackupRefused: if a file outside the parts `identity` and `data` would replace the gateway's
             identity or data.
         OSError: if a file on this machine cannot be read.
     """
@@ -127,7 +127,7 @@ def _steps_of(chosen: list[Member], manifest: Manifest, places: Places) -> Itera
 
 
 def _refuse_disguise(member: Member, target: Path, data_dir: Path) -> None:
-    """Raise BackupRefused if a member would replace identity or data, but must not.
+    """Raise BackupRefused if a member would replace a file that it must not replace.
 
     Only members of the parts `identity` and `data` may replace the gateway's identity and data.
     """

@@ -19,7 +19,7 @@ from gateway.broker.wire.malformed import Malformed
 from gateway.broker.wire.packets import Connack, Connect, Disconnect, Packet, Properties
 
 HANDSHAKE_SECONDS: Final = 10.0
-"""Timeout for each of connecting, CONNACK and SUBACK. Even a broker with a slow disk is faster."""
+"""Timeout per step (connecting, CONNACK, SUBACK). Even a broker with a slow disk is faster."""
 
 PACKET_BYTES_MAX: Final = 1 << 28
 """Maximum bytes of a packet in MQTT."""

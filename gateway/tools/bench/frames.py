@@ -2,13 +2,14 @@
 
 All messages of a scenario have the same length and only differ in a few columns::
 
-    fixed header | topic name string | packet identifier u16 (QoS 1, 2) | 0x00 (5.0) | payload
+    fixed header | topic name string | packet identifier u16 | property length | payload
     payload:  publisher u16 | sequence u64 | filler
 
-(Integers are big-endian.) A burst is created from a template. Slice assignments fill the columns of
-the packet identifier and of the sequence number, within a few nanoseconds per message. A received
-burst is correct if it equals a matrix that is filled with the expected values. The comparison takes
-a single memcmp.
+u16 and u64 are big-endian integers. Only QoS 1 and 2 have the packet identifier, and only MQTT 5.0
+has the property length (0x00). A burst is created from a template. Slice assignments fill the
+columns of the packet identifier and the sequence number, within a few nanoseconds per message. A
+received burst is correct if it equals a matrix that is filled with the expected values. The
+comparison takes a single memcmp.
 
 The sequence number counts a publisher's messages from 0. Only its two low bytes are filled for each
 burst. The six high bytes change every BLOCK_MESSAGES messages, and no burst crosses the end of such
@@ -30,8 +31,8 @@ number of packet identifiers of a publisher (1 to 32,768), so that neither colum
 PUBLISHER_BYTES: Final = 2
 SEQUENCE_BYTES: Final = 8
 PAYLOAD_BYTES_MIN: Final = PUBLISHER_BYTES + SEQUENCE_BYTES
-"""Minimum bytes of a payload: publisher and sequence number, by which losses and duplicates are
-found."""
+"""Minimum bytes of a payload: publisher and sequence number, which reveal losses and
+duplicates."""
 
 PUBLISHERS_MAX: Final = 65_535
 

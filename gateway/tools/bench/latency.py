@@ -43,7 +43,7 @@ class Schedule:
 
 
 class SendTimes:
-    """The times at which one publisher sent its messages, for the measurement of latencies.
+    """The times at which one publisher sent its messages, for measuring latencies.
 
     If the publisher has a schedule, latencies are measured from the planned times instead.
     """

@@ -78,7 +78,7 @@ class Loop:
         self._pump()
 
     def tick(self) -> None:
-        """Wait for sockets or the next due message, read the received bytes, and send."""
+        """Wait for sockets or the next due message, read received bytes, and send due messages."""
         for descriptor, event in self._poller.poll(self._wait()):
             client = self._clients[descriptor]
             if event & select.EPOLLOUT:

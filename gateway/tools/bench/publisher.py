@@ -107,8 +107,7 @@ class FlowControl:
 class Publisher(Client):
     """A client that publishes to one topic, and stops after `sent_max` messages.
 
-    `receivers` contains one record per subscriber, of the messages that the subscriber has received
-    from this publisher.
+    For each subscriber, `receivers` contains a record of the messages received from this publisher.
     """
 
     def __init__(
@@ -163,7 +162,7 @@ class Publisher(Client):
         return self.sent == self.sent_max == self.completed and self.delivered >= self.sent
 
     def follow(self, schedule: Schedule) -> None:
-        """Send messages according to `schedule`, and measure latencies from its times."""
+        """Send messages according to `schedule`, and measure latencies from the planned times."""
         self.schedule = schedule
         self.send_times.schedule = schedule
 

@@ -30,7 +30,7 @@ class Reading:
 def rate_of(before: Reading, now: Reading) -> float:
     """Return the message rate (messages/s) between two readings of the counters.
 
-    The rate is that of received messages, or of sent messages if none were received.
+    This is the rate of received messages, or of sent messages if none were received.
     """
     messages = now.received - before.received or now.sent - before.sent
     return messages / max(now.seconds - before.seconds, 1e-9)
@@ -115,10 +115,10 @@ class Result:
 
     @property
     def limit(self) -> Literal["rate", "broker", "generator", "neither"]:
-        """The bottleneck, which limits the message rate.
+        """The bottleneck that limits the message rate.
 
-        It is "rate" if a rate is configured, "broker" if the broker is busy, "generator" if only
-        the load generator is busy, and "neither" if none of these applies.
+        The value is "rate" if a rate is configured, "broker" if the broker is busy, "generator" if
+        only the load generator is busy, and "neither" if none of these applies.
 
         If both are busy, the result is "broker", because a busy broker makes many small writes,
         which keep the load generator busy too.

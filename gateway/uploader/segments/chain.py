@@ -1,4 +1,4 @@
-"""The head of the chain of segments: the newest sealed segment. The next segment refers to it.
+"""The head of the segment chain: the newest sealed segment, to which the next one refers.
 
 The head is recorded in `log/chain.json`, because the newest segment's file is removed some time
 after its upload. `log/chain.json` is written after each new segment, so after a crash, only the

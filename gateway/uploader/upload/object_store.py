@@ -73,8 +73,8 @@ class ObjectStoreTarget:
     def _has(self, name: str, data: bytes) -> bool:
         """Return True if the target already contains an object with this name and these bytes.
 
-        The target contains the object if the process crashed after uploading the segment, but
-        before moving it to log/sent.
+        This happens if the process crashed after uploading the segment, but before moving it to
+        log/sent.
         """
         if self._size(name) != len(data):
             return False
@@ -115,6 +115,6 @@ def _target_error(problem: Exception) -> TargetError:
 
 
 def _is_md5_of(data: bytes, e_tag: str | None) -> bool:
-    """Return True if the ETag is the MD5 of `data`, as in many stores after a simple PUT."""
+    """Return True if the ETag is the MD5 of `data`. Many stores return it after a simple PUT."""
     digest = hashlib.md5(data, usedforsecurity=False).hexdigest()
     return e_tag is not None and e_tag.strip('"').lower() == digest

@@ -53,7 +53,7 @@ _CLOCK_MESSAGE = re.compile(
     r"|signature (?:not yet current|expired: )|reasonable timeframe"
 )
 _EARLY_CERTIFICATE = re.compile(r"(?i)certificate.{0,40}not ?valid ?yet")
-"""A server's certificate that seems to be from the future, because the clock shows the past."""
+"""Pattern for an error about a certificate that is not valid yet, because the clock is slow."""
 _CHECKSUM_MESSAGE = re.compile(r"(?i)checksum|x-amz-sdk|header you provided implies functionality")
 
 

@@ -101,7 +101,7 @@ class Uploader:
         self._work.set()
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Upload segments until ``stop`` is set, and then the rest within a time limit."""
+        """Upload segments until ``stop`` is set, and the remaining ones within a time limit."""
         backoff = Backoff(UPLOAD_RETRY_SECONDS)
         await self._count()
         while not stop.is_set():
@@ -219,7 +219,7 @@ class Uploader:
         self._show_damaged()
 
     async def _try_damaged_again(self, stop: asyncio.Event) -> None:
-        """Upload readable segments in log/damaged. Raises `TargetError` or `OSError` on failure."""
+        """Upload damaged segments that are readable again. Raises `TargetError` or `OSError`."""
         log_dir = self._settings.log_dir
         names = list(islice(segments_set_aside(log_dir), DAMAGED_TRIED_MAX))
         # One call in a thread for all segments: thousands of files accumulate while the target is

@@ -46,7 +46,7 @@ _WORDS = {
 
 
 def publish(places: Places, start: Start) -> None:
-    """Write the card's status to the file `places.card`, readable by every Linux user."""
+    """Write the card's status to the file `places.card`, which every Linux user can read."""
     places.run.mkdir(exist_ok=True)
     write(places.card, json.dumps(facts_of(places, start), indent=1) + "\n", 0o644)
 
@@ -172,7 +172,7 @@ def _slot_of(name: str, release: Release | None) -> dict[str, object]:
 
 
 def _provisioning_of(places: Places) -> dict[str, Any] | None:
-    """Return the report of the last provisioning, or None if there was none.
+    """Return the report of the last provisioning, or None if no report exists.
 
     If another machine already uses the card's host name, a line about this is added at the
     beginning.

@@ -1,7 +1,7 @@
-"""Writes changes to the card's name and network into the text of gateway.toml.
+"""Updates the card's name and network settings in the text of gateway.toml.
 
-A change made on the web page is also written to gateway.toml on the boot partition. This file
-therefore remains the only one with the card's settings.
+Changes made on the web page are also written to gateway.toml on the boot partition. This file
+therefore describes all of the card's settings.
 """
 
 import tomllib

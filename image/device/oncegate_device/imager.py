@@ -1,8 +1,8 @@
 """Reads the settings that a user made in Raspberry Pi Imager: host name, SSH keys and Wi-Fi.
 
 Imager writes its settings to the boot partition in cloud-init formats (`init_format` in
-os_list.json). They are added to gateway.toml, so that this file remains the only one with the
-card's settings.
+os_list.json). They are added to gateway.toml, so that this file describes all of the card's
+settings.
 """
 
 import tomllib
@@ -96,7 +96,7 @@ def is_there(boot: Path) -> bool:
 
 
 def finish(boot: Path) -> None:
-    """For each of Imager's files, complete a removal that a power cut interrupted."""
+    """Complete any removal of Imager's files that a power cut interrupted."""
     for name in FILES:
         wiping.finish(boot / name)
 

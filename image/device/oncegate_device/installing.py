@@ -219,7 +219,7 @@ def _update_lock(places: Places) -> Iterator[None]:
 def _refuse_on_trial(start: Start) -> None:
     """Raise RefusedError if the running slot is on trial.
 
-    The update would overwrite the other slot, which is needed if the trial fails.
+    An update would overwrite the other slot, which is needed if the trial fails.
     """
     if u_boot.is_on_trial(start.slot):
         raise RefusedError(
@@ -234,8 +234,8 @@ def _ends_rollback(offered: rauc.Bundle, start: Start, *, is_accepted: bool) -> 
     The argument `is_accepted` is True if the user has accepted this consequence.
 
     Raises:
-        RefusedError: if the new version cannot read the current data. Also if the result would be
-            True, but the user has not accepted this.
+        RefusedError: if the new version cannot read the current data, or if the result would be
+            True and the user has not accepted this consequence.
     """
     own = start.release.store_format if start.release else None
     theirs = offered.store_format

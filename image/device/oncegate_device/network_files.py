@@ -143,9 +143,9 @@ def _ethernet_of(device: Path, values: dict[str, str]) -> dict[str, object] | No
 
 
 def _values_of(file: Path) -> dict[str, str]:
-    """Read the KEY=VALUE lines of a file that this module wrote. Return the values by key.
+    """Read the KEY=VALUE lines of a file that this module wrote. Return them as a dictionary.
 
-    If a key occurs twice, the first value is returned.
+    If a key occurs twice, its first value is returned. If the file is missing, the result is empty.
     """
     values: dict[str, str] = {}
     with contextlib.suppress(FileNotFoundError):

@@ -1,6 +1,6 @@
 """The paths of files on the card, and functions to replace files atomically.
 
-This module does not import the gateway, because programs that run at every boot must be fast.
+This module does not import the gateway, because programs that run at every boot must start quickly.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""Runs rauc: reads the verified manifest of a bundle, installs it, and explains failures."""
+"""Runs rauc to read verified manifests, install bundles and select slots. Explains failures."""
 
 import contextlib
 import json
@@ -30,7 +30,7 @@ _REASONS = (
 class Bundle:
     """The manifest of a bundle whose signature has been verified.
 
-    `store_format` is the number of the data format that this version writes, or None if unknown.
+    `store_format` is the number of the data format that `version` writes, or None if unknown.
     """
 
     compatible: str
@@ -73,7 +73,7 @@ def bundle_in(text: str) -> Bundle:
 
 
 def install(source: str, progress: Callable[[int], None]) -> tuple[int, str]:
-    """Install a bundle with rauc, and return its exit status and the end of its output.
+    """Install a bundle with rauc. Return rauc's exit status and the end of rauc's output.
 
     `progress` is called with each new percentage.
     """
@@ -98,7 +98,10 @@ def mark_active(bootname: str) -> subprocess.CompletedProcess[str]:
 
 
 def percent_in(output: bytes) -> int | None:
-    """Return the last percentage in rauc's output, such as ` 40% Copying image`, or None."""
+    """Return the last percentage in rauc's output, or None if it contains no percentage.
+
+    For example, the line ` 40% Copying image` contains the percentage 40.
+    """
     found = re.findall(rb"(?:^|[\r\n]) *([0-9]{1,3})% ", output)
     return min(int(found[-1]), 100) if found else None
 

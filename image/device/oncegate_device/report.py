@@ -1,4 +1,4 @@
-"""Results of provisioning: a report for people, a record for the web page, and a digest.
+"""Stores the results of provisioning: a report for people, a record for the web page, a digest.
 
 The digest is the SHA-256 of the provisioning file that was applied last. This module does not
 import the gateway, because it is used at every start and the import would take too long.

@@ -1,4 +1,4 @@
-"""Requests from the broker to the card's system, as files in /run/oncegate/card-requests.
+"""Handles requests that the broker writes to files in /run/oncegate/card-requests.
 
 An attacker who controls the broker controls these files. They are therefore read with limits and
 without following links, and their contents are checked again.
@@ -23,7 +23,7 @@ CHANGE, KEEP, UNDO = "change_network", "keep_network", "undo_network"
 def carry_out(places: Places, run: network.Systemctl = network.systemctl) -> None:
     """Carry out the requests for changes to the network settings.
 
-    If a change is still on trial after the end of its trial period, undo the change.
+    If no new change is requested, undo a change whose trial period has ended.
     """
     if take(places.requests / UNDO) is not None:
         network.undo(places, "an administrator did not keep it", run)

@@ -83,7 +83,8 @@ def _has_user(passwords: Path, name: str) -> bool:
 def _store_users(users: tuple[User, ...], configuration: Path, own: Own) -> None:
     """Write the users to the password file, and add the bridge as a user with a generated password.
 
-    Other users are removed. Without users, the password file is deleted.
+    Other users are removed. If `users` is empty, the password file and the bridge's password are
+    deleted instead.
     """
     passwords = configuration / "passwords"
     secret = configuration / "bridge-password"

@@ -1,4 +1,4 @@
-"""Detection of the running system: its slot, its version and the state of its clock."""
+"""Detects the slot and the version of the running system, and the state of its clock."""
 
 import re
 import time

@@ -1,4 +1,4 @@
-"""Access to U-Boot's environment: the boot attempts that remain for a slot, and a backup."""
+"""Determines from U-Boot's environment whether a slot is on trial, and backs the environment up."""
 
 import os
 import subprocess

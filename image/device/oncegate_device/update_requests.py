@@ -22,7 +22,10 @@ UNIT = "device-update.service"
 
 
 def check(places: Places, run: Systemctl = systemctl) -> None:
-    """Check a request to install an update or to go back. Start the unit that carries it out."""
+    """Check a request to install an update, or to return to the version in the other slot.
+
+    If the request is valid, start the unit that carries it out.
+    """
     asked: dict[str, str] = {}
     if take(places.requests / BACK) is not None:
         asked = {"do": BACK}

@@ -195,7 +195,8 @@ def _failure_of(last: Update, start: Start) -> tuple[State, str] | None:
     """Determine from this start whether the last update has failed.
 
     An update has failed if its installation was interrupted, or if the device did not start from
-    its slot. Return the update's new state and the reason, or None if the state does not change.
+    the update's slot. Return the update's new state and the reason, or None if the state does not
+    change.
     """
     if last.state is State.INSTALLING:
         return State.INTERRUPTED, "the device restarted before the update was complete"

@@ -1,4 +1,4 @@
-"""Parsing and validation of the provisioning file, `gateway.toml` on the boot partition.
+"""Parses and validates the provisioning file, `gateway.toml` on the boot partition.
 
 The file has the sections of the gateway's configuration (docs/configuration.md) and five more:
 `[device]`, `[wifi]`, `[ethernet]`, `[[users]]` and `[upload_environment]`. A secret is removed from

@@ -1,7 +1,7 @@
 """Removes secrets from the provisioning file after they have been stored on the data partition.
 
 The card's controller may keep old copies of overwritten sectors. These copies are not visible when
-the card is mounted, but can perhaps be read directly from its memory chips.
+the card is mounted, but might be readable directly from the memory chips.
 """
 
 import os

@@ -53,7 +53,7 @@ class _Element(NamedTuple):
 
 
 def issued_of(certificate: bytes) -> Issued:
-    """Return the issuer and the serial number, which identify a DER-encoded certificate.
+    """Return the issuer and the serial number of a DER-encoded certificate.
 
     Raises NotDer if the certificate cannot be parsed.
     """

@@ -113,11 +113,10 @@ class Checks:
             del running, check  # their exception refers to this frame, which is a reference cycle
 
     def remember(self, login: Login, answer: AuthenticationAnswer) -> None:
-        """Record the result of a login, from which the delays of later logins are calculated.
+        """Record `answer`, the result of a login. It determines the delays of later logins.
 
-        `answer` is the result. A wrong password delays later guesses. After a success, the user
-        counts as known at the client's address, so that guesses from other addresses cannot lock
-        the user out.
+        A wrong password delays later guesses. After a success, the user counts as known at the
+        client's address, so that guesses from other addresses cannot lock the user out.
 
         If a token belongs to a user other than the one named in the packet, nothing is recorded.
         """

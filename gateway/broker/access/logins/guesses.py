@@ -1,6 +1,6 @@
 """The record of wrong passwords, from which the delay of the next check is calculated.
 
-Failures are counted in three bounded tables: by origin (address), by user, and by pair of origin
+Failures are counted in three bounded tables: per origin (address), per user, and per pair of origin
 and user. If the same pair sends the same wrong password again, for example because a device has an
 outdated password, the failure is not counted as a new guess from the origin. Counts halve every
 minute.
@@ -66,7 +66,7 @@ class FailureCount:
 
 
 class Failures:
-    """A bounded table of failure counts, by origin, by user, or by pair of origin and user."""
+    """A bounded table of failure counts, keyed by origin, by user, or by both."""
 
     def __init__(self, delay_seconds_max: float) -> None:
         self._delay_seconds_max = delay_seconds_max
@@ -139,7 +139,7 @@ class LoginKeys:
 
 
 class Guesses:
-    """Record of failed and successful logins, by origin (address) and user."""
+    """Record of failed and successful logins per origin (address) and user."""
 
     def __init__(self) -> None:
         self._key = secrets.token_bytes(32)
@@ -151,7 +151,7 @@ class Guesses:
 
     @property
     def tables(self) -> tuple[Failures, Failures, Failures]:
-        """All three tables of failed logins: by origin, by user, and by pair of origin and user."""
+        """The three tables of failed logins: per origin, per user, and per pair of both."""
         return self._origins, self._users, self._pairs
 
     def keys_of(self, origin: str, username: str) -> LoginKeys:

@@ -53,7 +53,7 @@ def host_of(address: str) -> str:
 def origin_of(address: str) -> str:
     """Return the network origin of a client's address.
 
-    Addresses between which one person can easily switch have the same origin. The origin is the
+    Addresses that one person can easily switch between have the same origin. The origin is the
     IPv4 address, the /64 network of an IPv6 address, `loopback`, or `local` for anything that is
     not an IP address.
     """

@@ -181,7 +181,7 @@ class Turns:
         return found, due
 
     def _is_full(self, origin: str, ticket: Ticket) -> bool:
-        """Return True if a login must wait until another login from its address is processed.
+        """Return True if a login must wait until another login from its address is complete.
 
         Only addresses with recent failed logins are limited to one login at a time.
         """

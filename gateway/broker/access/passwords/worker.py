@@ -4,7 +4,7 @@ The worker reads requests from standard input and writes responses to standard o
 big-endian)::
 
     request   size u32 | a pickle of (hashes, password), `size` bytes long
-    answer    one byte per hash: 1 if the password matches, else 0; 0 if the password is empty
+    answer    one byte per hash: 1 if the password matches and is not empty, otherwise 0
 
 The worker opens no files or connections. Its environment contains only MALLOC_MMAP_THRESHOLD_, and
 PYTHONPATH if this variable is set. It unpickles only data from the broker that started it. Its

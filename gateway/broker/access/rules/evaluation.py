@@ -145,12 +145,12 @@ class FileRules(AccessRules):
         return number != NOTHING and self._allows[number]
 
     def _first_of_filter(self, client: Client, whole_filter: str, qos: int) -> tuple[int, int]:
-        """Return the position of the first rule for a filter, and of the first for its group.
+        """Return the positions of the two rules that may decide a subscription.
 
-        A position is the rule's index in the file, or NOTHING if no rule matches. In the filter
-        `$share/group/sensors/#`, the group is `group`. The first rule must cover `sensors/#`. The
-        second rule must cover `sensors/#` for this group. If the filter has no group, the second
-        position is NOTHING.
+        `whole_filter` can have a `$share` prefix, as in `$share/group/sensors/#`. The first result
+        is the position of the first rule that covers `sensors/#`. The second result is the position
+        of the first rule that covers `sensors/#` for the group `group`. A position is the rule's
+        index in the file. It is NOTHING if no rule matches, or for the second rule without a group.
         """
         group, topic_filter = split_shared(whole_filter)
         kind = _SUBSCRIBE[qos]

@@ -171,7 +171,10 @@ class _Parser:
         )
 
     def _conditions_of(self, words: list[str]) -> tuple[dict[str, str], int]:
-        """Return a rule's conditions with their values, and the index of the next word."""
+        """Return a rule's conditions with their values, and the index of the word after them.
+
+        Raises Mistake if the conditions are invalid.
+        """
         conditions: dict[str, str] = {}
         position = 1
         while position < len(words) and words[position] in CONDITIONS:

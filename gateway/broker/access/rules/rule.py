@@ -82,7 +82,7 @@ class ClientConditions:
         listener: str,
         groups: frozenset[str] = frozenset(),
     ) -> bool:
-        """Return True if the client that the arguments describe meets all conditions.
+        """Return True if a client with the given properties meets all conditions.
 
         `listener` is empty for a stored session whose client has not connected since the broker's
         start. If such a session has no user, it meets every condition on the listener, so that it

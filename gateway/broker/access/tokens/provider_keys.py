@@ -43,7 +43,7 @@ class Unavailable(Exception):
 
 
 class ProviderKeys:
-    """Cache of an identity provider's keys, by key name."""
+    """Cache of an identity provider's keys, accessed by key name."""
 
     def __init__(self, fetch: Fetch, *, cache_seconds: float, keep_seconds: float) -> None:
         self._fetch = fetch

@@ -108,7 +108,7 @@ class TokenUsers:
         )
 
     async def entry_of(self, login: Login, checks: Checks) -> bytes | None:
-        """Return the configured settings for tokens, because no data is stored for a user.
+        """Return the configured settings for tokens, because no data is stored about users.
 
         The settings are the same for every user. A login is valid until its token expires or the
         settings change. The provider is not queried.
@@ -126,8 +126,7 @@ class TokenUsers:
     async def digest_of(self, login: Login, digest: bytes, checks: Checks, since: float) -> bytes:
         """Return `digest` if the provider still has the key that signed the token, otherwise b"".
 
-        `digest` is the digest of this key. If the result is not equal to `digest`, the caller
-        closes the connection.
+        `digest` is a digest of the key. The caller closes the connection if the result differs.
         """
         return digest if digest in await self._keys.digests() else b""
 

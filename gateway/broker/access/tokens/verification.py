@@ -1,8 +1,8 @@
 """Verifies JSON Web Tokens (RFC 7519) that an identity provider has signed (RFC 7515).
 
 PyJWT checks the signature, `exp`, `nbf`, `iat`, `aud` and `iss`. This module decides which keys may
-sign with which algorithm, and which claim contains the user name. HMAC is not allowed. Its secret
-would be the provider's public key, so anyone could sign a token.
+sign with which algorithm, and which claim contains the user name. HMAC is not allowed, because its
+secret would be the provider's public key, with which anyone could sign a token.
 """
 
 import base64

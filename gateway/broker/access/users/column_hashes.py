@@ -1,4 +1,4 @@
-"""Password hashes from a database column, and how each form is verified.
+"""Parses password hashes from a database column, and verifies passwords against them.
 
 Most forms are recognised by their prefix: Argon2 (`$argon2id$`), bcrypt (`$2b$`), Mosquitto's `$6$`
 and `$7$`, and Oncegate's SCRAM keys. Hexadecimal digests have no prefix, so the configuration

@@ -59,7 +59,7 @@ class Query:
         return cls(_PLACEHOLDER.sub("%s", written.replace("%", "%%")), names)
 
     def values_of(self, login: Login) -> tuple[str, ...]:
-        """Return the login's values for the placeholders, in the order of the placeholders."""
+        """Return the fields of a login that fill the statement's placeholders, in order."""
         known = {
             "username": login.username,
             "clientid": login.client_id,
@@ -113,9 +113,9 @@ class DatabaseUsers:
     async def check(self, login: Login, checks: Checks) -> AuthenticationAnswer | None:
         """Check the password of a user, and return the result.
 
-        The result is None for an unknown user. If the database does not respond, the result
-        depends on the configuration: it is None, so that the next source decides, or it rejects
-        the client.
+        The result is None for an unknown user. If the database does not respond, the
+        configuration determines the result: either None, so that the next source decides, or a
+        rejection.
 
         Raises:
             Busy: too many logins are queued.

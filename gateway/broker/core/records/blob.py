@@ -84,7 +84,7 @@ def packed(header: bytes, names: bytes, records: bytes) -> bytes:
 
 
 def joined(parts: list[Blob]) -> bytes:
-    """Combine blobs with consecutive parts of the same batch into one blob."""
+    """Combine blobs that contain consecutive parts of a batch into one blob."""
     fields = list(layout.BLOB_HEADER.unpack_from(parts[-1].data))
     names = b"".join(part.data[part.names_at : part.records_at] for part in parts)
     records = b"".join(part.data[part.records_at : part.records_end] for part in parts)

@@ -78,7 +78,7 @@ def event_of(record: Record, names: Mapping[int, str]) -> Event:
 
     Raises:
         KeyError: `names` does not contain the record's session.
-        ValueError: a text in the record is not the integer that the event requires.
+        ValueError: a text field of the record must contain an integer, but does not.
     """
     event: Event = {"event": _NAMES[record.kind]}
     if isinstance(record, Observed):

@@ -1,4 +1,4 @@
-"""Messages lost through damage to the journal, counted by session during the replay.
+"""Messages lost through damage to the journal, counted per session during the replay.
 
 If the record that opened a session is unreadable, the session cannot be restored, and its messages
 in later records are lost. In other sessions, a message is lost if there is no readable record for
@@ -60,7 +60,7 @@ class LostSession:
         self.started_to = max(self.started_to, position + 1)
 
     def exchange(self, record: Exchange) -> None:
-        """Update the sets of deliveries in flight and held messages from a QoS 1 or 2 record."""
+        """Update the sets of deliveries in flight and of held messages from an exchange record."""
         if record.kind is RecordKind.DELIVERY_COMPLETED:
             self.in_flight.discard(record.packet_id)
             self.completed.add(record.packet_id)
@@ -70,7 +70,7 @@ class LostSession:
 
 @mypyc_attr(acyclic=True)
 class LostMessages:
-    """Messages that were lost through damage to the journal, counted by session.
+    """Messages that were lost through damage to the journal, counted per session.
 
     `sessions` and `skipped` are empty if the journal is undamaged.
     """
@@ -82,7 +82,7 @@ class LostMessages:
         """Number of queue positions without a record, by session number."""
 
     def note(self, record: Record, client_id: str) -> None:
-        """Update the message counts of a session that was not restored, from one of its records.
+        """Update the message counts of an unrestored session from one of its records.
 
         `client_id` is the session's client identifier. If the record opens or ends the session,
         the counts are discarded, because none of the session's messages are lost.

@@ -186,9 +186,9 @@ class _Reader:
         )
 
     def _key(self, flags: int) -> int:
-        """Read the subscription key at the end of a delivery's record. Return 0 if it has no key.
+        """Read the subscription key at the end of a delivery's record.
 
-        `flags` are the delivery's flags, which state whether there is a key.
+        Return 0 if the record has no key, according to the delivery's `flags`.
         """
         if not flags & SINGLE_SUBSCRIPTION:
             return 0

@@ -78,7 +78,7 @@ class Contents(Record):
     """A message with its contents, in a MESSAGE_HELD or MESSAGE_PUBLISHED record.
 
     Only a MESSAGE_HELD record has a `packet_id`. Only a MESSAGE_PUBLISHED record has an `origin`
-    and `matched`, the number of matching receivers.
+    and a number of matching receivers (`matched`).
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Recording of facts (changes of the state). There is one method for each kind of fact.
+"""Records facts, which are changes of the state, with one method for each kind of fact.
 
 Each method writes the fact to the current batch and applies it to the state, so every change is
 recorded. Some facts about clean sessions are applied, but not written. Observations are events that

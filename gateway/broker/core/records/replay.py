@@ -1,4 +1,4 @@
-"""Replay of the journal during recovery: the facts of each blob are applied to the state again.
+"""Replays the journal during recovery, by applying the facts of each blob to the state again.
 
 A blob is a block of journal records. A fact is a recorded change of the state. An interrupted
 checkpoint may already have written some of the changes to the tables. Therefore, it must be
@@ -46,7 +46,7 @@ from gateway.broker.wire.values import topic_field_of
 
 
 class Replay:
-    """Replay of the journal's blobs, in order, on a state that was loaded from the tables."""
+    """Replay of the journal's blobs, in order, starting from the state in the tables."""
 
     def __init__(self, state: State, now: float, load: Callable[[int], Message | None]) -> None:
         self.state = state
@@ -266,7 +266,7 @@ class Replay:
     def finish(self) -> None:
         """Complete the replay by ending the clean sessions, which do not survive a restart.
 
-        Also mark queue rows that an interrupted checkpoint may have left, so that they are deleted.
+        Also mark for deletion all queue rows that an interrupted checkpoint may have left behind.
         """
         self.state.changes.trimmed |= self.state.changes.sessions
         for session in list(self.state.numbers.values()):

@@ -1,4 +1,4 @@
-"""Processing of received bytes in slices, and handling of protocol violations.
+"""Processes received bytes in slices, and handles protocol violations.
 
 A slice is the work that is done for one connection before the event loop handles others
 (`work.py`). If a connection has sent more, the remaining packets wait for its next slice.

@@ -1,4 +1,4 @@
-"""Timers of recovered sessions and wills, which are set after the broker has restarted."""
+"""Sets the timers of recovered sessions and wills after the broker has restarted."""
 
 from gateway.broker.core.core import Core
 from gateway.broker.core.records.kinds import CloseReason

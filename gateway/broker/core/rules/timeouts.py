@@ -60,7 +60,7 @@ def run_due(core: Core, now: float) -> None:
 
 
 def restart(core: Core, now: float) -> None:
-    """Restart the timeouts of all clients, because the broker was blocked and did not read."""
+    """Restart the timeouts of all clients, because the broker was blocked and could not read."""
     for session in core.state.sessions.values():
         connection = session.connection
         if connection is not None:

@@ -136,9 +136,9 @@ class Connection:
         return self.state is not ConnectionState.CLOSED
 
     def set_address_share(self, address_share: Share, now: float) -> None:
-        """Apply the limits that are shared by all clients at the connection's address.
+        """Apply the limits in `address_share` to the connection.
 
-        `address_share` contains these limits.
+        They are shared by all clients at the connection's address.
         """
         self.address_share = address_share
         self.meters += address_share.meters(now)

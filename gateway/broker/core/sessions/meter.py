@@ -71,7 +71,7 @@ class Meter:
         return self.packet_rate, self.byte_rate, self.journal_bytes_per_day
 
     def spend(self, packets_count: int, bytes_count: int, now: float) -> None:
-        """Count packets and bytes that were received in one read, and update `free_at`."""
+        """Count the packets and bytes of one read, and update the time for the next (`free_at`)."""
         if self._packets is None and self._bytes is None:
             return
         packets_wait_seconds = (

@@ -1,10 +1,11 @@
-"""Messages in flight in one direction of a session, keyed by packet identifier (3.1.1, 2.3.1).
+"""Messages in flight in one direction of a session, keyed by packet identifier.
 
-A message in flight is called an exchange. It is stored in a slot, whose index is the packet
-identifier modulo the number of slots. Clients choose ascending identifiers and have few messages in
-flight, so two exchanges rarely need the same slot. If they do, the later exchange is stored in a
-dict. Storing all exchanges in a dict would be slower, because Python creates a new object for each
-identifier above 256, and must then compare dict keys by value.
+Packet identifiers are defined in MQTT 3.1.1 section 2.3.1. A message in flight is called an
+exchange. It is stored in a slot, whose index is the packet identifier modulo the number of slots.
+Clients choose ascending identifiers and have few messages in flight, so two exchanges rarely need
+the same slot. If they do, the later exchange is stored in a dict. Storing all exchanges in a dict
+would be slower, because Python creates a new object for each identifier above 256, and must then
+compare dict keys by value.
 """
 
 from collections.abc import Iterator

@@ -39,7 +39,7 @@ class Pace:
 
 
 class MemoryQueues:
-    """All clean sessions, and the total size of their queues, which are in memory."""
+    """All clean sessions. Their queues are kept in memory, and their total size is counted."""
 
     def __init__(self) -> None:
         self.bytes_count = 0

@@ -84,7 +84,7 @@ class Group:
 
 
 class Readiness(IntEnum):
-    """Readiness of a shared subscription's member to receive a message now.
+    """Readiness of a member of a shared subscription to receive a message now.
 
     The member with the highest value is preferred.
     """

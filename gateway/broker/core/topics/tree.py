@@ -145,7 +145,7 @@ class TopicTree:
         return None if groups is None else groups.get(subscription.group)
 
     def route_of(self, topic: str) -> Route:
-        """Return the receivers of a topic's messages, with each session once [MQTT-3.3.5-1]."""
+        """Return the receivers of a topic's messages. Each session occurs once [MQTT-3.3.5-1]."""
         route = self.routes.get(topic)
         if route is None:
             route = self._find_route(topic)

@@ -162,7 +162,7 @@ class BatchWriter:
         return batch
 
     def _hand_over(self) -> None:
-        """Pass messages of ended sessions to other members of their shared subscriptions.
+        """Pass messages of ended sessions to other sessions that have the same shared subscription.
 
         These messages are loaded from disk. The end of a session and the transfer of its messages
         are recorded in the same batch.

@@ -55,7 +55,7 @@ class JournalRoom:
     def drop(self) -> None:
         """Remove exported data, which the uploader has already copied to the session log.
 
-        If the journal is then still too large, remove its oldest data that is not exported.
+        If the journal is still too large, also remove the oldest data that is not exported yet.
 
         Raises:
             OSError: a file cannot be removed.

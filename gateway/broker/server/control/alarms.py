@@ -20,7 +20,7 @@ _KIND: Final = re.compile(r"[a-z][a-z_]{0,39}")
 
 
 class Alarms:
-    """The latest alarms that the status page's process has reported, by kind of alarm."""
+    """The latest alarms that the status page's process has reported, keyed by kind of alarm."""
 
     def __init__(self) -> None:
         self._kinds: dict[str, Any] = {}

@@ -101,8 +101,8 @@ class Found:
     def answer(self) -> dict[str, Any]:
         """Return the result of the command `events`.
 
-        Some events about a message do not contain its topic. It is then copied from another event
-        about this message, if possible.
+        If an event about a message does not contain the message's topic, the topic is copied from
+        another event about the message, if possible.
         """
         for index, message in self._by_message.items():
             if message in self._topics:

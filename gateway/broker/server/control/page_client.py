@@ -94,7 +94,8 @@ class PageClient(Channel):
     def write(self) -> None:
         """Decode the packets that the core has sent to this client.
 
-        Close the connection if the core has closed it.
+        If the core has closed the connection, wake the caller of `publish` and then remove the
+        connection.
         """
         data = self.connection.take_outgoing()
         self._event_loop.broker.statistics.bytes_sent += len(data)

@@ -1,8 +1,9 @@
 """The commands `set_password` and `remove_user`, with which administrators edit the password file.
 
 Each change needs the administrator's own password, which is checked like a password at a login.
-Therefore an attacker who controls the status page cannot change users. A change works only if the
-broker's process is allowed to write the password file. Otherwise use `oncegate passwd`.
+Therefore an attacker who controls the status page cannot add or remove users, or change their
+passwords. A change works only if the broker's process is allowed to write the password file.
+Otherwise use `oncegate passwd`.
 """
 
 import asyncio

@@ -16,8 +16,8 @@ line of the protocol."""
 class UserListCommands:
     """Handler for the command `users`, which lists users.
 
-    Listed are the users in the password file, and the users whose stored data is counted for
-    quotas.
+    The list contains the users in the password file, and users whose stored data counts towards
+    their quotas.
     """
 
     def __init__(self, event_loop: EventLoop) -> None:

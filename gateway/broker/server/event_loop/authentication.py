@@ -71,7 +71,7 @@ class Authentications:
         return self._authenticator.problems
 
     def replace_users(self, users: PasswordFile) -> frozenset[str] | None:
-        """Use `users`, the new contents of the password file, for all later logins.
+        """Check all later logins against `users`, the newly loaded password file.
 
         Return the users whose passwords are no longer valid, or None if nothing changed.
         """

@@ -25,7 +25,7 @@ class ClockWatch:
         """Check whether the wall clock was stepped or its quality changed. Called once a second.
 
         `idle_seconds` is the time since the last batch of records. Each batch records the wall
-        time. If there was no batch for a while, this method records the time.
+        time. If there was no batch for a while, this method records the wall time.
         """
         quality = self._wall_clock.query_kernel()
         step_ms = self._wall_clock.step_ms()

@@ -1,4 +1,4 @@
-"""Connections that are being closed, and the limit on their number.
+"""Tracks the connections that are being closed, and limits their number.
 
 A peer that does not read, or does not close its side, keeps the connection and its file descriptor
 open for a while.

@@ -192,7 +192,7 @@ class EventLoop:
         self.broker.set_reading(connection, reading, self._loop.time())
 
     def limits_changed(self, batch_limits: BatchLimits) -> None:
-        """Apply the batch limits of a reload. The caller has already set the core's limits."""
+        """Apply batch limits after a reload. The caller has already set the core's limits."""
         self.batch_limits = self.committer.limits = batch_limits
         self.reading.uncommitted_bytes_max = batch_limits.max_uncommitted
         self.broker.limits_changed(self._loop.time())

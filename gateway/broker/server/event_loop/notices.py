@@ -1,4 +1,4 @@
-"""Logs messages about misbehaving clients. The number of messages per second is limited."""
+"""Writes log lines about misbehaving clients, up to a limited number per second."""
 
 import logging
 

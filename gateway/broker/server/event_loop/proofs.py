@@ -4,8 +4,8 @@ A connection is closed if the user's database row has been removed or changed, o
 provider has withdrawn the key that signed the user's token. At fixed intervals, each user source is
 queried about all connections that it authenticated. The rate of these queries is limited. While the
 source is not available, no connection is closed, because uninterrupted service for devices is more
-important than removing a user a few minutes earlier. For new logins, the setting `when_down`
-applies.
+important than disconnecting a removed user a few minutes earlier. For new logins, the setting
+`when_down` applies.
 """
 
 import asyncio

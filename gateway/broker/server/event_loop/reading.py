@@ -90,7 +90,7 @@ class FairReader:
     # -- more than the disk takes
 
     def limit_records(self, channel: Channel, recorded_bytes: int) -> None:
-        """Pause reading from a client if its data caused new records and too much is uncommitted.
+        """Pause reading from a client whose data caused records, if too much data is uncommitted.
 
         `recorded_bytes` is the size of the uncommitted records before the client's data was
         processed.
@@ -177,7 +177,7 @@ class FairReader:
         work.spent = spent
 
     def postpones(self, channel: Channel, data: bytes) -> bool:
-        """Keep received data for later if the work allowed since the last tick is used up.
+        """Keep received data for later if the limit on work since the last tick is exceeded.
 
         Return True if the data was kept. Return False if the caller must process the data now,
         because more work is allowed or too much data has already been kept.

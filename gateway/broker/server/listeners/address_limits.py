@@ -94,7 +94,7 @@ class Entry:
 
 
 class AddressLimits:
-    """Limits and counters of connections by address. Rejects banned networks."""
+    """Limits and counters of the connections from each address. Rejects banned networks."""
 
     def __init__(self, statistics: Statistics, settings: AddressSettings) -> None:
         self._statistics = statistics

@@ -1,7 +1,7 @@
 """Binds listening sockets before they accept connections.
 
-A reload binds new sockets before it changes anything. Meanwhile the kernel queues connections to
-the new sockets.
+A reload binds new sockets before it changes anything. Until the changes are applied, the kernel
+queues connections to the new sockets.
 """
 
 import contextlib

@@ -89,9 +89,8 @@ class Certificates:
         """Return True if the certificate files must be loaded again.
 
         They must be loaded again if they have changed on disk, or if the latest attempt to load
-        them failed. A certificate that had already expired when the broker started is an exception:
-        it was loaded anyway, so this does not count as a failure. It is loaded again only if its
-        file has changed.
+        them failed. A certificate that had already expired when the broker started does not count
+        as a failure, because it was loaded anyway. It is loaded again only if its file has changed.
         """
         return self.problem is not None or states_of(self.files.paths) != self.used_state
 

@@ -39,7 +39,7 @@ def tls_files_of(listener: Listener) -> TlsFiles:
 
 
 def revoked_by(listeners: Iterable[Listener]) -> frozenset[str]:
-    """Return the short names of all certificates on the revocation lists of the given listeners.
+    """Return the short name (`Issued.name`) of each certificate on the listeners' revocation lists.
 
     Raises:
         CertificateError: a revocation list cannot be used.

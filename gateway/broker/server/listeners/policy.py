@@ -1,4 +1,4 @@
-"""The admission policy of a listener: which connections it accepts, and how many."""
+"""Defines the admission policy of a listener."""
 
 from typing import Final
 

@@ -1,7 +1,7 @@
 """The PROXY protocol header, in which a proxy states the address of its client.
 
 The proxy sends the header once, before the client's first byte. A header of version 2 has these
-fields, with sizes in bytes and big-endian integers::
+fields. `u8`, `u16` and `u32` are big-endian integers, and other numbers are sizes in bytes::
 
     0D 0A 0D 0A 00 0D 0A 51 55 49 54 0A | version and command u8 | family and transport u8 |
     length u16 | addresses, then type-length-value fields: length bytes

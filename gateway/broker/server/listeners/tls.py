@@ -186,7 +186,7 @@ class TlsLayer(TlsTransport[MqttProtocol]):
     def _read_into(self, parts: list[bytes]) -> ssl.SSLError | None:
         """Decrypt complete records and append their contents to `parts`.
 
-        Return the SSL error that stopped the reading, for example because more data is needed.
+        Return the SSL error that ended reading. It may simply mean that more data is needed.
         Return None if the client has closed the TLS session.
         """
         assert self._tls is not None

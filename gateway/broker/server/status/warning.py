@@ -1,4 +1,4 @@
-"""Defines a warning in the status, and how a warning names a client."""
+"""Defines a warning in the status, and the subject of warnings about clients."""
 
 from dataclasses import dataclass
 from typing import Final

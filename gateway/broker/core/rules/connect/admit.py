@@ -1,4 +1,4 @@
-"""Acceptance of a client that connects: takeover, session and will (sections 3.1.4 and 3.2).
+"""Accepts connecting clients: takeover, session and will (sections 3.1.4 and 3.2).
 
 Each client identifier has at most one connection. A second CONNECT closes the first connection
 immediately. Packets that were waiting to be sent on the first connection are never sent on the
@@ -93,8 +93,8 @@ def _refusal_of_access(
     """Return the reason code for refusing a client, and the name of the reason.
 
     A client is refused if it is banned, exceeds a login rate, or is not allowed to connect or to
-    publish its will. If the client is accepted, return 0 and an empty name. The login is counted
-    towards the login rates.
+    publish its will. If the client is accepted, return 0 and an empty name. Unless the client is
+    banned, its login counts towards the login rates.
     """
     if core.bans.is_banned(packet.client_id, connection.username):
         return BANNED, BANNED_REASON  # of a user authenticated by other means than a password

@@ -1,4 +1,4 @@
-"""Ending of connections and sessions (sections 3.14, 4.1; MQTT 5.0 sections 3.1.2.5, 3.1.3.2.2).
+"""Ends connections and sessions (sections 3.14, 4.1; MQTT 5.0 sections 3.1.2.5, 3.1.3.2.2).
 
 When a connection ends, its will is published immediately or after its delay, unless a DISCONNECT
 discards it. A session ends when its connection ends or its expiry interval has passed. It also ends
@@ -45,7 +45,7 @@ NO_FLAPPING: Final = (CloseReason.SHUTDOWN, CloseReason.KICKED)
 
 
 def seal(core: Core) -> None:
-    """Record which clients' sessions end in the batch that is being sealed."""
+    """Remember the clients whose sessions end in the batch that is being sealed."""
     core.ended_clients_sealed, core.ended_clients = core.ended_clients, set()
 
 
@@ -102,8 +102,9 @@ def end(
 ) -> None:
     """Close a connection, unless it is already closed.
 
-    The client's will is published or scheduled. A session that does not outlive its connection is
-    ended. `violation` is sent to an MQTT 5.0 client as a reason code and a reason string.
+    The client's will is published or scheduled. The session ends too if it does not outlive its
+    connection. `violation` is reported to an MQTT 5.0 client as a reason code and, unless the
+    client has declined it, a reason string.
     """
     if not connection.is_open:
         return

@@ -14,8 +14,8 @@ KEEP_ALIVE_FACTOR: Final = 1.5
 def check(core: Core, connection: Connection, timer: Timer, now: float) -> bool:
     """Return True and schedule the next check if a client is alive, otherwise return False.
 
-    A client is alive if it has sent a packet, or enough bytes of one, within one and a half
-    keep-alive times. It also counts as alive while the broker does not read from it.
+    A client is alive if it has sent a packet, or enough bytes of one, within 1.5 times its
+    keep-alive interval. It also counts as alive while the broker does not read from it.
     """
     silence_seconds = connection.keep_alive_seconds * KEEP_ALIVE_FACTOR
     due = connection.last_packet + silence_seconds

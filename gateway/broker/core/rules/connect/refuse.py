@@ -1,4 +1,4 @@
-"""Refusal of a client with an error code in CONNACK (section 3.2.2.3; MQTT 5.0 3.2.2.2)."""
+"""Refuses clients with an error code in CONNACK (section 3.2.2.3; MQTT 5.0 3.2.2.2)."""
 
 from typing import Final
 

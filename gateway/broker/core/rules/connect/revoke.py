@@ -1,4 +1,4 @@
-"""Revocation of rights, which recalculates routes and disconnects clients that lose access.
+"""Revokes rights: recalculates routes, and disconnects clients that lose access.
 
 The loss of a right affects all later messages. Messages that are already queued are checked again
 before they are sent.

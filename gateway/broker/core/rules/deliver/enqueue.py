@@ -144,8 +144,8 @@ def request_page(core: Core, session: Session) -> None:
 def displace_excess(core: Core, session: Session) -> None:
     """Drop the oldest messages of a queue until the queue is within its limits.
 
-    The messages could not be dropped when newer messages were added, because at that time they were
-    only on disk.
+    These messages were only on disk when newer messages were added, so they could not be dropped at
+    that time.
     """
     limits = core.limits
     while (

@@ -1,4 +1,4 @@
-"""Distribution of a message to all its subscribers. A retained message is also stored."""
+"""Distributes messages to their subscribers, and stores retained messages."""
 
 from gateway.broker.core.core import Core
 from gateway.broker.core.permissions import RECEIVE_REFUSED

@@ -1,4 +1,4 @@
-"""Resending of unacknowledged packets (section 4.4): PUBREL, or PUBLISH with DUP.
+"""Resends unacknowledged packets (section 4.4): PUBREL, or PUBLISH with DUP.
 
 Messages are resent in the order in which they were first sent [MQTT-4.6.0-1], with their original
 packet identifiers.

@@ -11,7 +11,7 @@ def retained_limit_reached(
 ) -> str:
     """Return the name of the limit that another retained message would exceed, or "".
 
-    QoS 2 messages that are held until PUBREL and will then be retained count too.
+    The totals include held QoS 2 messages that will be retained after their PUBREL.
 
     Args:
         state: the state with all retained messages.

@@ -1,4 +1,4 @@
-"""Receiving at QoS 2 (section 4.3.3): PUBLISH stores a message, and PUBREL distributes it.
+"""Receives messages at QoS 2 (section 4.3.3): PUBLISH stores one, and PUBREL distributes it.
 
 The packet identifier and the message are durable before PUBREC is sent. This is method B of figure
 4.3, in which the message itself is stored. The release of a message and all resulting queue entries

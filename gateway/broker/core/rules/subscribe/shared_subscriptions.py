@@ -1,4 +1,4 @@
-"""Redistribution of a shared subscriber's messages when its session ends (5.0 section 4.8.2).
+"""Redistributes a shared subscriber's messages when its session ends (5.0 section 4.8.2).
 
 The session's queued messages and unacknowledged QoS 1 messages are passed to another member of the
 shared subscription. A QoS 2 message that has been sent is not passed on [MQTT5-4.8.2-5].

@@ -1,4 +1,4 @@
-"""Publishing of `$SYS` topics at QoS 0. Only connected clients receive them.
+"""Publishes `$SYS` topics at QoS 0, only to connected clients.
 
 The server supplies the values, and this module selects the receivers. A new subscriber gets the
 current value with RETAIN set, like a retained message. The values are not stored in queues or in
