@@ -70,7 +70,7 @@ def verify_in_columns(
 
 
 def columns_of(events: bytes, first: int) -> pa.RecordBatch | None:
-    """Parse all event lines of a segment at once, or return None if they need the slower parser.
+    """Parse all event lines of a segment together, or return None if they need the slower parser.
 
     `first` is the expected sequence number of the first line.
     """

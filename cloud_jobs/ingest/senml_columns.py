@@ -1,4 +1,4 @@
-"""Parser that converts many SenML payloads to Arrow columns at once.
+"""Parser that converts many SenML payloads together to Arrow columns.
 
 `senml_pack` defines the correct result for a payload. This module parses only payloads for which it
 is certain to produce the same result: SenML packs (arrays) of flat objects with known fields and

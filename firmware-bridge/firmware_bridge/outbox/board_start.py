@@ -70,7 +70,7 @@ class BoardStart:
         """Return True if a frame with this number and these contents was accepted before.
 
         Return False if the board has already repeated `RESENDS_MAX` other frames since its last new
-        frame. A board only repeats its unacknowledged frames, and cannot have so many of them.
+        frame. A board only repeats its unacknowledged frames, and has fewer of them.
         """
         if not self.holds(sequence, digest):
             return False
