@@ -36,7 +36,7 @@ __all__ = ["IngestError", "compact", "gaps", "gold", "requeue", "vacuum"]
 
 
 def gold(root: str, progress: Progress, *, is_audited: bool) -> dict[str, Any]:
-    """Update the gold tables from the ingested tables. Return the counts of the run.
+    """Update the gold tables from the ingested tables. Return what the run did, as JSON values.
 
     With the argument `is_audited`, the ingested tables are also audited. Raises IngestError if
     Spark fails, or if another run is writing.

@@ -48,7 +48,7 @@ async def users_for(request: Request, query: AskedUsers) -> UserPage:
 
 
 def tokens_of(request: Request) -> TokenList:
-    """Return the tokens of programs, without their hashes."""
+    """Return the name, role and date of each program's API token, but no secret or hash."""
     file = gate_of(request).tokens
     if file is None:
         return TokenList(tokens=[], problem=None)

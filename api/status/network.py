@@ -66,9 +66,10 @@ class NetworkReader:
         self._resolv_conf: Final = resolv_conf
 
     def read(self) -> Network | None:
-        """Return the host name and the network.
+        """Return the host name, the network interfaces and the card's network settings.
 
-        Return None if this machine does not run from an SD card.
+        Return None if this machine does not run from Oncegate's SD card, and so has no such
+        settings.
         """
         settings = self._settings()
         if settings is None:

@@ -75,8 +75,8 @@ def waiting_messages(positions: DataFrame, events: DataFrame) -> DataFrame:
     """Select the queued messages that were neither sent nor removed.
 
     Two columns are new. `is_passed` is True if a message at a later position of the queue was sent.
-    If so, `passed_at` is the sequence number of the event `delivery_started` at the highest
-    position.
+    If so, `passed_at` is the sequence number of the event `delivery_started` for the sent message
+    with the highest position.
 
     Args:
         positions: result of `position_uses`.

@@ -57,10 +57,10 @@ class Staged:
         )
 
     def with_content(self, content: str, *columns: str) -> DataFrame:
-        """Select the files that have a value in one column, and return some of their columns.
+        """Return columns of the staged files that have a value in the column `content`.
 
-        `content` is the name of this column: `malformed`, `events` or `records`. It is the last
-        column of the result. Further arguments are the names of the columns before it.
+        `content` is `malformed`, `events` or `records`. It is the last column of the result, and
+        the other columns are given by the further arguments.
         """
         rows = self.rows.where(F.col(content).isNotNull())
         if self.refusals:

@@ -177,8 +177,8 @@ def _operator_tasks(
 ) -> list[Run]:
     """Return the two coroutine functions that serve operators of the web page.
 
-    The first stops each detection whose progress no web page requests any more. The second handles
-    the operators' requests about ports.
+    The first stops a detection when no web page has requested its progress for a while. The second
+    handles the operators' requests about ports.
     """
 
     async def replace(wanted: tuple[PortSettings, ...]) -> None:

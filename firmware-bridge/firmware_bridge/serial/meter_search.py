@@ -71,10 +71,10 @@ class _FirstOutcome:
         self.outcome: Outcome | None = None
 
     def asked(self, request: Request) -> None:
-        """Ignore a request that was sent."""
+        """Do nothing after a request was sent, because the search does not show its requests."""
 
     def received(self, data: bytes) -> None:
-        """Ignore the received bytes."""
+        """Do nothing with the received bytes, because the search does not show them."""
 
     def ended(self, outcome: Outcome, request: Request, link: Link) -> None:
         """Store the outcome of the request."""

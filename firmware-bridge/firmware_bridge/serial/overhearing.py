@@ -51,11 +51,11 @@ class Overhearing:
         self.damaged = 0
 
     def read(self, data: bytes) -> list[str]:
-        """Process received bytes. Return the texts of complete messages and damaged frames."""
+        """Process received bytes. Return one line of text for each message or damaged frame."""
         return [self._text_of(each) for each in self._traffic.feed(data)]
 
     def read_silence(self) -> list[str]:
-        """Return the texts of all frames that remain in the buffer.
+        """Return one line of text for each frame that remains in the buffer.
 
         Call this when the line has become silent, because a silence ends the last frame. A frame
         that is still incomplete counts as damaged.

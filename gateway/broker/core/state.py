@@ -1,9 +1,9 @@
 """The broker's state, and the effect of each fact on it. A fact is a recorded change of the state.
 
-Each method is named after the fact that it applies (`records.layout`). The running core and
-recovery call the same methods, so a restart rebuilds the same state. `State.changes` contains what
-the next checkpoint writes to disk. A clean session is discarded when its connection ends, so only
-its will is written.
+Each method is named after the fact that it applies. `records.layout` lists the facts. The running
+core and recovery call the same methods, so a restart rebuilds the same state. `State.changes`
+contains what the next checkpoint writes to disk. Of a clean session, only its will is written,
+because the rest is discarded when its connection ends.
 """
 
 from gateway.broker.core.changes import Changes

@@ -184,10 +184,10 @@ class Housekeeping:
         return list(islice(removals, REMOVALS_MAX))
 
     def _remove_selected(self, selected: Round) -> None:
-        """Start to remove the selected files.
+        """Begin to remove the selected files.
 
-        Events in these files might then be missing in the session log. The ranges of their sequence
-        numbers are logged first.
+        Events in these files may be missing from the session log afterwards. Therefore, the ranges
+        of the events' sequence numbers are logged before the removal.
         """
         removals = selected.removals
         if not removals:

@@ -71,7 +71,7 @@ def _header_of(name: str, size: int) -> bytes:
 def _checked(member: Member, slices: Iterator[bytes]) -> Iterator[bytes]:
     """Yield the member's bytes, and compare their size and SHA-256 with the manifest.
 
-    Raises BackupRefused if they differ, because the file was changed in the meantime.
+    Raises BackupRefused if they differ: the file has changed since the manifest was made.
     """
     digest, left = hashlib.sha256(), member.size
     for each in slices:

@@ -59,7 +59,7 @@ NAMES_SHOWN = 3
 
 
 class Uploader:
-    """The uploader of a data directory's segments. `run` starts the upload."""
+    """Uploads the segments of a data directory. `run` starts the upload."""
 
     def __init__(self, settings: SessionLogSettings) -> None:
         self._settings = settings

@@ -23,7 +23,10 @@ NAMES_MAX: Final = 50
 
 
 class Wanted:
-    """Filter of a request for events: client, serial port, names and range of event numbers."""
+    """The events that a request asks for.
+
+    A request can select events by client, serial port, name of the event and sequence number.
+    """
 
     def __init__(self, request: dict[str, Any]) -> None:
         """Parse a request for events.
