@@ -77,7 +77,7 @@ GivenUp = tuple[int, Message, str]
 class Lane(BrokerQueue[Message]):
     """The queue of messages for one broker, and their exchanges in flight.
 
-    `target` tells which broker this is: the local or the remote one.
+    `target` is this broker: the local or the remote one.
     """
 
     def __init__(self, store: UplinkStore, target: Side, *, bytes_max: int) -> None:
