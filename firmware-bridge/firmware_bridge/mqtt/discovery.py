@@ -12,6 +12,7 @@ from typing import Final
 from firmware_bridge.mqtt.home_assistant_names import (
     friendly_name_of,
     is_diagnostic,
+    is_interval,
     is_register,
     medium_of,
 )
@@ -164,7 +165,8 @@ def _component_of(
         rule = port.readings.rules.get(name)
         unit = port.units.get(name) or (rule.unit if rule is not None else None) or value.unit
         medium = medium_of(name, described.facts)
-        is_meter, is_net = port.is_meter or is_register(name), name.startswith("energy_net")
+        is_meter = (port.is_meter and not is_interval(name)) or is_register(name)
+        is_net = name.startswith("energy_net")
         shown = sensor_keys_of(unit, is_meter=is_meter, is_net=is_net, medium=medium)
         keys = {
             "dev_cla": shown.device_class,

@@ -10,7 +10,7 @@ from typing import Final
 _CODE = re.compile(r"[0-9]+-[0-9]+:.*")
 _MBUS = re.compile(r"mbus_([0-9]+)_(.+)")
 _BETWEEN = re.compile(r"[_ ]+")
-_PHASE_OR_TARIFF = re.compile(r"[lt][0-9]")
+_PHASE_OR_TARIFF = re.compile(r"[lt][0-9]{1,2}")
 _IN_CAPITALS: Final = frozenset(
     {"id", "ean", "p1", "co2", "tvoc", "uv", "rssi", "gps", "url", "ph"}
 )
@@ -43,6 +43,21 @@ _REGISTER = re.compile(
 """Names of energy counters in meters and inverters, in any protocol. A counter of "today" restarts
 every day.
 """
+
+
+_INTERVAL = re.compile(
+    r"interval_values(?:/.+)?|[0-9]+-[0-9]+:[0-9]+\.(?:29(?:\..+)?|8\.[0-9]+\.9[6-9])"
+)
+"""Names and OBIS codes of amounts in one interval of a load profile (IEC 62056-61: D is 29), and in
+the last 1, 7, 30 and 365 days (the German basic meter of FNN: F is 96 to 99)."""
+
+
+def is_interval(name: str) -> bool:
+    """Return True if a value with this name is the amount of one interval.
+
+    Such a value is not a counter, because it may decrease.
+    """
+    return _INTERVAL.fullmatch(name) is not None
 
 
 def is_register(name: str) -> bool:

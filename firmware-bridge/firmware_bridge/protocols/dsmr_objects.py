@@ -6,8 +6,8 @@ line within parentheses. Heat meters put several objects on one line.
 
 import re
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
 
 from firmware_bridge.protocols.dsmr_time import is_time
 from firmware_bridge.protocols.obis import (
@@ -19,13 +19,15 @@ from firmware_bridge.protocols.obis import (
     name_of,
 )
 
+# The DSMR 4.0 specification has examples with a period after a point: `1-0:31.7.0.255(001*A)`.
+# Hager meters omit the medium: `0:0.0.0`.
 _OBJECT = re.compile(
-    r"(?:([0-9]{1,3})-([0-9]{1,3}):)?([0-9A-Z]{1,3})[.:]([0-9A-Z]{1,3})(?:[.:]([0-9]{1,3}))?"
-    r"(?:[*&]([0-9]{1,3}))?((?:\s*\([^()]*\))*)"
+    r"(?:(?:([0-9]{1,3})-([0-9]{1,3})|0):)?([0-9A-Z]{1,3})[.:]([0-9A-Z]{1,3})"
+    r"(?:[.:]([0-9]{1,3}))?(?:[*&.]([0-9]{1,3}))?((?:\s*\([^()]*\))*)"
 )
 # Heat meters put several objects in a line: `6.8(0029055*kWh)6.26(01589.28*m3)F(0)`.
 _ONE_OF_SEVERAL = re.compile(r"(?:[0-9A-Z]{1,3}-[0-9]{1,3}:)?[0-9A-Z.:*]{1,16}(?:\([^()]*\))+")
-_ERROR_OF_HEAT_METERS = re.compile(r"^F(?=\()")
+_ERROR_WITHOUT_POINT = re.compile(r"^FF?(?=\()")
 _BEGIN = re.compile(r"[0-9A-Z]{1,3}(-[0-9]{1,3}:[0-9]{1,3})?[.:][0-9A-Z]{1,3}[.:(*&]")
 _CONTINUATION = re.compile(r"(?:\s*\([^()]*\))+")
 _LINE_END = re.compile(rb"[\r\n]+")
@@ -60,11 +62,12 @@ def objects_in(telegram: bytes, skipped: Counter[str]) -> list[TelegramObject]:
     codes_and_groups = _objects_in(_LINE_END.split(telegram)[1:], skipped)
     found = [(code, tuple(_parts_of(groups))) for code, groups in codes_and_groups]
     is_heat = any(is_of_heat(code, groups) for code, groups in found)
+    sent = {code for code, _ in found}
     codes: dict[str, Code] = {}
     named: list[TelegramObject] = []
     for code, parts in found:
         groups = tuple(_METRES.sub("*min", each) for each in parts) if is_heat else parts
-        name = heat_name_of(code) if is_heat else name_of(code)
+        name = heat_name_of(code) if is_heat else _name_of(code, sent)
         if codes.setdefault(name, code) != code:
             name = str(code)
         measured = is_number_of_heat(code) if is_heat else is_number(code)
@@ -75,6 +78,31 @@ def objects_in(telegram: bytes, skipped: Counter[str]) -> list[TelegramObject]:
 def is_quantity(group: str) -> bool:
     """Return True if the content of a pair of parentheses is a value with a unit."""
     return "*" in group
+
+
+def _name_of(code: Code, sent: Collection[Code]) -> str:
+    """Return the name of a code's quantity, or the code itself if no name is known.
+
+    Meters use some codes in place of others:
+
+    - channel 1 of electricity for channel 0 (Elster AS1440, Sagemcom XT211, meters in Switzerland)
+    - the period 00 for the present value (Pafal)
+    - medium 0 for electricity, in codes with a letter (Iskraemeco MT174)
+
+    `sent` contains all codes of the telegram. If the meter also sends similar codes of channel 0,
+    or registers without a period, then channel 1 or the period 00 has a meaning of its own.
+    """
+    usual = code
+    if code.f == "00" and all(each.f is not None for each in sent if each.d == code.d):
+        usual = replace(usual, f=None)
+    if (code.a, code.b) == ("1", "1") and not any(
+        (each.a, each.b, each.c, each.d) == ("1", "0", code.c, code.d) for each in sent
+    ):
+        usual = replace(usual, b="0")
+    if (code.a, code.b) == ("0", "0") and not code.c.isdecimal():
+        usual = replace(usual, a="1")
+    name = name_of(usual)
+    return str(code) if name == str(usual) else name
 
 
 def _objects_in(lines: list[bytes], skipped: Counter[str]) -> Iterator[tuple[Code, list[str]]]:
@@ -107,12 +135,13 @@ def _is_continued(code: Code, groups: list[str], line: str) -> bool:
 def _separate_objects(lines: Iterator[str]) -> Iterator[str]:
     """Split lines that contain several objects. Yield one line per object.
 
-    Heat meters report errors with the code `F`, which is changed to `F.F`.
+    Heat meters report errors with the code `F`, and Iskraemeco MT171 with `FF`. Both are changed to
+    `F.F`.
     """
     for line in lines:
         parts = _ONE_OF_SEVERAL.findall(line) if _OBJECT.fullmatch(line) is None else []
         for part in parts if "".join(parts) == line else [line]:
-            yield _ERROR_OF_HEAT_METERS.sub("F.F", part)
+            yield _ERROR_WITHOUT_POINT.sub("F.F", part)
 
 
 def _whole_lines(lines: list[bytes], skipped: Counter[str]) -> Iterator[str]:

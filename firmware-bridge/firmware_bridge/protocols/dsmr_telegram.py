@@ -14,7 +14,7 @@ from firmware_bridge.protocols.dsmr_objects import TelegramObject, is_quantity, 
 from firmware_bridge.protocols.dsmr_time import is_time, seconds_of
 from firmware_bridge.protocols.frame import Damaged
 from firmware_bridge.protocols.joined_units import split_unit
-from firmware_bridge.protocols.obis import Code, name_of
+from firmware_bridge.protocols.obis import Code, is_log, name_of
 from firmware_bridge.protocols.text_values import NOT_MEASURED, is_nothing, number_of, value_of
 from firmware_bridge.readings.device_clock import EARLIEST_LOGGED
 from firmware_bridge.readings.measurement import Measurement, Quantities, Value
@@ -25,8 +25,13 @@ _HOURLY_READING = "24.3.0"
 """Code of an hourly reading in DSMR 2.2: (time)(..)(..)(..)(code)(unit), (value) on the next line.
 """
 _HOURLY_GROUPS = 7
-_UNITS = {"C": "Cel", "m3ph": "m3/h"}
-"""Units of heat meters. In SenML, C would be an electric charge."""
+_UNITS = {
+    "C": "Cel", "m3ph": "m3/h", "P/S": "/", "v": "V", "a": "A", "w": "W", "dm3": "l",
+}  # fmt: skip
+"""Units of heat meters (in SenML, C would be an electric charge), of a power factor in EMH meters,
+in lower case, and of water meters."""
+_STATUS = re.compile(r"[0-9A-Fa-f]{1,8}")
+"""The status of an entry of a load profile. It has fewer digits than a time."""
 _PEAK, _PEAK_MONTHS = "1-0:1.6.0", "power_peak_months"
 
 
@@ -43,13 +48,14 @@ def read_telegram(head: bytes, utc_offset_hours: int, skipped: Counter[str]) -> 
                None)  # fmt: skip
     # Some meters send an object twice. A dict keeps the first of equal measurements.
     quantities: dict[str, dict[Measurement, None]] = {}
+    units: dict[Code, str] = {}
     for each in objects:
         try:
             found = list(_measurements_of(each, utc_offset_hours, skipped))
         except Damaged as damage:
             skipped[damage.reason] += 1
             continue
-        for measurement in found:
+        for measurement in _with_units(each.code, found, units):
             quantity = quantities.setdefault(measurement.name.partition("/")[0], {})
             has_time = measurement.time_seconds is not None or now is None
             quantity[measurement if has_time else replace(measurement, time_seconds=now)] = None
@@ -97,6 +103,13 @@ def _measurements_of(
         name = name_of(replace(found.code, d="2", e="1"))
         time = seconds_of(groups[0], utc_offset_hours) if is_time(groups[0]) else None
         yield _number(name, "".join(groups[6:7]), groups[5], time)
+    elif (
+        is_log(found.code)
+        and groups[:1]
+        and groups[0].isdecimal()
+        and not any(map(is_quantity, groups))
+    ):
+        return  # The log has no entries, whatever count the meter sends.
     elif len(groups) < 2:
         value, unit = _value_of(groups[0] if groups else "", is_number=measured)
         if value != "":
@@ -109,6 +122,22 @@ def _measurements_of(
         yield from _timed_values_of(found, utc_offset_hours, skipped)
     else:
         yield Measurement(found.name, "".join(f"({group})" for group in groups))
+
+
+def _with_units(
+    code: Code, found: list[Measurement], units: dict[Code, str]
+) -> Iterator[Measurement]:
+    """Yield the measurements of an object, with units.
+
+    Many meters write the unit only after the present value, and omit it after the values of earlier
+    billing periods. `units` contains the units of the present values. It is updated.
+    """
+    present = replace(code, f=None)
+    for each in found:
+        if code.f is None and each.unit is not None:
+            units[code] = each.unit
+        is_without = each.unit is None and not isinstance(each.value, str)
+        yield replace(each, unit=units.get(present)) if is_without else each
 
 
 def _timed_values_of(
@@ -162,26 +191,47 @@ def _log_of(
     """Return the entries of a meter's log as measurements, sorted by time.
 
     A log has the form (count)(column code)...(time)(value)... In Belgian meters, each entry in the
-    log of monthly peaks has two times: the month, and the time of the peak.
+    log of monthly peaks has two times: the month, and the time of the peak. An entry of a load
+    profile has a time, a status and several values.
     """
-    name, time = found.name, ""
+    name = _PEAK_MONTHS if _PEAK in found.groups else found.name
     entries: list[Measurement] = []
-    for group in found.groups[1:]:
-        if group == _PEAK:
-            name = _PEAK_MONTHS
-        elif not is_quantity(group):
-            time = group
-        else:
+    for time, values in _entries_in(found.groups[1:]):
+        try:
+            seconds = seconds_of(time, utc_offset_hours)
+            if seconds < EARLIEST_LOGGED:
+                raise Damaged("time")  # The meter's clock was not set at that time.
+        except Damaged as damage:
+            skipped[damage.reason] += 1
+            continue
+        for number, value in enumerate(values, 1):
+            full_name = name if len(values) == 1 else f"{name}/{number}"
             try:
-                seconds = seconds_of(time, utc_offset_hours)
-                if seconds < EARLIEST_LOGGED:
-                    raise Damaged("time")  # The meter's clock was not set at that time.
-                entry = _number(name, *_split(group), seconds)
+                entry = _number(full_name, *_split(value), seconds)
             except Damaged as damage:
                 skipped[damage.reason] += 1
             else:
                 entries.append(replace(entry, is_past=True))
     return sorted(entries, key=lambda entry: entry.time_seconds or 0.0)
+
+
+def _entries_in(groups: tuple[str, ...]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the time and the values of each entry in a log.
+
+    `groups` contains the codes of the columns and the entries. The time is empty if it is missing.
+    """
+    time, values = "", list[str]()
+    for group in groups:
+        if is_quantity(group):
+            values.append(group)
+            continue
+        if values:
+            yield time, values
+            time, values = "", []
+        if is_time(group) or not _STATUS.fullmatch(group):
+            time = group
+    if values:
+        yield time, values
 
 
 def _value_of(text: str, *, is_number: bool) -> tuple[Value, str | None]:

@@ -29,7 +29,8 @@ _METERED: Final[Mapping[int, str]] = {
 }  # fmt: skip
 """Names of meter readings (D is 8), keyed by C. E is the tariff, or 0 for the total of all."""
 _PHASES: Final = (1, 2, 3)
-_TARIFFS: Final = range(1, 9)
+_TARIFFS: Final = range(1, 64)
+"""Tariffs that IEC 62056-61 defines. Some meters begin at 11."""
 
 _NAMES: Final[Mapping[str, str]] = {
     **{f"1-0:{c}.7.0": name for c, name in _MOMENTARY.items()},
@@ -64,6 +65,7 @@ _NAMES: Final[Mapping[str, str]] = {
     "129-129:199.130.3": "manufacturer",
     "0-0:96.14.0": "tariff",
     "0-0:96.3.10": "switch",
+    "0-0:96.50.68": "switch",  # Sanxing meters in Hungary
     "0-0:17.0.0": "power_limit",
     "0-0:96.7.21": "power_failures",
     "0-0:96.7.9": "long_power_failures",
@@ -71,6 +73,7 @@ _NAMES: Final[Mapping[str, str]] = {
     "0-0:96.13.0": "message",
     "0-0:96.13.1": "message_code",
     "0-0:98.1.0": "monthly_values",
+    "1-0:99.1.0": "interval_values",
     "1-0:1.4.0": "power_import_average",
     "1-0:2.4.0": "power_export_average",
     "1-0:1.6.0": "power_peak",
@@ -89,6 +92,7 @@ _NAMES: Final[Mapping[str, str]] = {
     "1-0:72.36.0": "voltage_swells_l3",
     "1-0:14.7.0": "frequency",
     "1-0:F.F": "error_code",
+    "1-0:F.F.0": "error_code",
     "1-0:0.9.1": "meter_clock",
     "1-0:0.9.2": "meter_date",
     "1-0:C.1.0": "meter_id",
@@ -133,6 +137,8 @@ COUNTS: Final = frozenset({"power_failures", "long_power_failures"})
 """Quantities that are numbers, although similar codes have strings as values."""
 _TEXTS_OF_MBUS: Final = frozenset({"24.1.0", "24.4.0"})
 _ENERGY_UNITS: Final = ("kWh", "MWh", "MJ", "GJ")
+_LOGS: Final = frozenset({"98", "99"})
+"""Values of C for lists: billing values, load profiles and logs of events."""
 _MEASURED = range(1, 94)
 """Values of C for measured quantities. Other values describe the meter, its state or an error."""
 _MEASURED_ABSTRACT: Final = (17, 24)
@@ -208,6 +214,11 @@ def heat_name_of(code: Code) -> str:
 def is_number_of_heat(code: Code) -> bool:
     """Return True if a heat meter's values with this code are numbers, even without a unit."""
     return code.is_short and f"{code.c}.{code.d}" in _NUMBERS_OF_HEAT
+
+
+def is_log(code: Code) -> bool:
+    """Return True if the values of this code are lists of earlier values."""
+    return code.c in _LOGS
 
 
 def is_number(code: Code) -> bool:

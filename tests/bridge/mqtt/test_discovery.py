@@ -191,6 +191,20 @@ def test_a_smart_meter_is_described_with_its_maker_its_number_and_its_gas() -> N
     assert "ent_cat" not in config["cmps"]["energy_import_t1"]
 
 
+def test_an_amount_of_one_interval_is_energy_without_a_state_class() -> None:
+    seen = Seen({})
+    values = [Measurement(f"interval_values/{number}", 0.2, "kWh") for number in (1, 2)]
+    seen.note("p1", "meter", {"interval_values": values})
+    port = DescribedPort("p1", Readings(), {}, is_meter=True)
+    config = json.loads(
+        config_of("g", "meter", seen.devices["meter"], port, availability_topic=None, version="1")
+        or b""
+    )
+    shown = config["cmps"]["interval_values/1"]
+    assert (shown["dev_cla"], shown["unit_of_meas"]) == ("energy", "kWh")
+    assert "stat_cla" not in shown
+
+
 def test_the_gateway_is_a_device_with_a_problem_sensor_and_its_page() -> None:
     config = json.loads(
         config_of_gateway(

@@ -4,6 +4,7 @@ import pytest
 from firmware_bridge.mqtt.home_assistant_names import (
     friendly_name_of,
     is_diagnostic,
+    is_interval,
     is_register,
     medium_of,
 )
@@ -15,6 +16,7 @@ TYPES = {"mbus_1_type": "003", "mbus_2_type": "007", "mbus_3_type": "3", "mbus_4
     ("name", "shown"),
     [
         ("energy_import_t1", "Energy import T1"),
+        ("energy_import_t13", "Energy import T13"),
         ("voltage_l3", "Voltage L3"),
         ("gga/alt", "GGA alt"),
         ("mbus_1_reading", "Gas reading"),
@@ -68,3 +70,11 @@ def test_counters_of_energy_are_known_by_their_names_in_every_protocol() -> None
         "yield_yesterday",
     ]
     assert [each for each in [*counters, *others] if is_register(each)] == counters
+
+
+def test_an_amount_of_one_interval_is_no_counter() -> None:
+    amounts = ["interval_values/1", "interval_values/2", "1-0:1.29.0", "1-1:2.29.0.01"]
+    amounts += ["1-0:1.8.0.96", "1-0:2.8.0.99"]
+    others = ["energy_import", "1-0:1.8.0", "monthly_values/1", "1-0:29.8.0", "interval"]
+    others += ["1-0:1.8.0.100", "1-0:1.8.0.01"]
+    assert [each for each in [*amounts, *others] if is_interval(each)] == amounts

@@ -84,6 +84,20 @@ def test_a_meter_of_mode_a_sends_its_telegram_unasked() -> None:
     assert values(poller.read(data))["energy_import"] == 123.456
 
 
+def test_a_blank_in_place_of_the_baud_rate_means_mode_a() -> None:
+    poller, _ = begun()
+    assert values(poller.read(b"/KAM MC\r\n" + telegram()))["energy_import"] == 123.456
+
+
+def test_the_last_object_may_stand_before_the_exclamation_mark() -> None:
+    # Pafal 20EC3gr
+    poller, _ = begun()
+    poller.read(b"/PAF5EC3gr00006\r\n")
+    content = b"1.8.0*00(019446.38)\r\n0.2.2(:::::G11)!\r\n\x03"
+    found = poller.read(b"\x02" + content + bytes((reduce(xor, content, 0),)))
+    assert values(found) == {"energy_import": 19446.38, "1-0:0.2.2": ":::::G11"}
+
+
 def test_a_telegram_without_stx_ends_with_its_exclamation_mark() -> None:
     poller, _ = begun()
     poller.read(IDENTIFICATION)

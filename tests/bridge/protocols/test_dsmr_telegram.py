@@ -50,6 +50,12 @@ def read(*lines: str, skipped: Counter[str] | None = None) -> list[Measurement]:
          Measurement("mbus_1_reading", 12_000_000, "J", 1483369805.0)),
         ("1-0:3.8.0(00000002.116*kVArh)", Measurement("reactive_energy_import", 2.116, "kvarh")),
         ("1.6.1(0.500*kW)(1261127120000)", Measurement("1-0:1.6.1", 0.5, "kW", 1795773600.0)),
+        ("1-0:32.7.0(220.1*v)", Measurement("voltage_l1", 220.1, "V")),
+        ("1-0:31.7.0(001*a)", Measurement("current_l1", 1, "A")),
+        ("1-0:1.7.0(01193*w)", Measurement("power_import", 1193, "W")),
+        ("33.25(0.83*P/S)", Measurement("1-0:33.25", 0.83, "/")),
+        ("0-2:24.2.1(240612110000S)(00000123*dm3)",
+         Measurement("mbus_2_reading", 123, "l", 1718182800.0)),
     ],
 )  # fmt: skip
 def test_an_object_becomes_a_measurement(line: str, expected: Measurement) -> None:
@@ -81,6 +87,27 @@ def test_a_time_in_the_next_line_belongs_to_the_value_before() -> None:
 
 def test_a_log_without_entries_is_no_reading() -> None:
     assert read("1-0:99.97.0(0)(0-0:96.7.19)", "1-0:99.97.0(0)()", "1-0:99.97.0()") == []
+    assert read("0-0:98.1.0(12)", "1-0:99.97.0(2)(0-0:96.7.19)") == []
+
+
+def test_an_entry_of_a_load_profile_has_a_time_a_status_and_several_values() -> None:
+    columns = "(0-0:96.10.7)(1-0:1.29.0)(1-0:2.29.0)"
+    first = "(251207001500W)(00)(000000.165*kWh)(000000.000*kWh)"
+    second = "(251207003000W)(0008)(000000.205*kWh)(000000.001*kWh)"
+    found = read(f"1-0:99.1.0(2){columns}{first}{second}")
+    assert [(each.name, each.value, each.time_seconds, each.is_past) for each in found] == [
+        ("interval_values/1", 0.165, 1765062900.0, True),
+        ("interval_values/2", 0.0, 1765062900.0, True),
+        ("interval_values/1", 0.205, 1765063800.0, True),
+        ("interval_values/2", 0.001, 1765063800.0, True),
+    ]
+
+
+def test_an_entry_of_a_log_without_its_time_does_not_get_that_of_another_entry() -> None:
+    skipped: Counter[str] = Counter()
+    entries = "(251207001500W)(0000000240*s)(00)(0000000100*s)"
+    (found,) = read(f"1-0:99.97.0(2)(0-0:96.7.19){entries}", skipped=skipped)
+    assert (found.value, skipped) == (240, {"time": 1})
 
 
 def test_the_latest_entry_of_a_log_is_the_last_one() -> None:

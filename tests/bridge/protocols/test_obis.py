@@ -20,6 +20,8 @@ from firmware_bridge.readings.names import is_name
         ("1-0:63.7.0", "reactive_power_import_l3"),
         ("1-0:5.8.0", "reactive_energy_q1"),
         ("1-0:3.8.2", "reactive_energy_import_t2"),
+        ("1-0:1.8.63", "energy_import_t63"),
+        ("1-0:1.8.64", "1-0:1.8.64"),
         ("1-0:41.8.0", "energy_import_l2"),
         ("1-0:16.8.0", "energy_net"),
         ("1-0:21.8.1", "1-0:21.8.1"),
