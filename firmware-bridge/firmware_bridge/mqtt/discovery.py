@@ -162,19 +162,30 @@ def _component_of(
     if value.kind == "boolean":
         component |= {"pl_on": "true", "pl_off": "false"}
     if value.kind == "number":
-        rule = port.readings.rules.get(name)
-        unit = port.units.get(name) or (rule.unit if rule is not None else None) or value.unit
-        medium = medium_of(name, described.facts)
-        is_meter = (port.is_meter and not is_interval(name)) or is_register(name)
-        is_net = name.startswith("energy_net")
-        shown = sensor_keys_of(unit, is_meter=is_meter, is_net=is_net, medium=medium)
-        keys = {
-            "dev_cla": shown.device_class,
-            "unit_of_meas": shown.unit,
-            "stat_cla": shown.state_class,
-        }
-        component |= {key: each for key, each in keys.items() if each is not None}
+        component |= _keys_of_number(name, value, described, port)
     return component
+
+
+def _keys_of_number(
+    name: str, value: SeenValue, described: SeenDevice, port: DescribedPort
+) -> dict[str, str]:
+    """Return the device class, the unit and the state class of a number, as far as it has them.
+
+    The keys are Home Assistant's abbreviations.
+    """
+    rule = port.readings.rules.get(name)
+    shown = sensor_keys_of(
+        port.units.get(name) or (rule.unit if rule is not None else None) or value.unit,
+        is_meter=is_register(name) or (port.is_meter and not is_interval(name)),
+        is_net=name.startswith("energy_net"),
+        medium=medium_of(name, described.facts),
+    )
+    keys = {
+        "dev_cla": shown.device_class,
+        "unit_of_meas": shown.unit,
+        "stat_cla": shown.state_class,
+    }
+    return {key: each for key, each in keys.items() if each is not None}
 
 
 def _platform_of(value: SeenValue) -> str:

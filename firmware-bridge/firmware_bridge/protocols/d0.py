@@ -51,8 +51,8 @@ _WAKE_UP_SECONDS, _WAKE_UP_PAUSE_SECONDS = 2.2, 1.6
 meters only listen at intervals."""
 _BITS_PER_CHARACTER: Final = 10
 _STX, _ETX = b"\x02", b"\x03"
-_IDENTIFICATION = re.compile(rb"/[A-Za-z]{3}([ -~])[^\r\n]*\r\n")
-_END_WITHOUT_CHECK = re.compile(rb"(?:\A|[\r\n])![ \t]*\r\n")
+_IDENTIFICATION = re.compile(rb"/[A-Za-z]{3}([ -~])[^\r\n]*\r?\n")
+_END_WITHOUT_CHECK = re.compile(rb"(?:\A|[\r\n])![ \t]*\r?\n")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -49,7 +49,8 @@ _CIPHERED_HEAD = re.compile(rb"\xdb\x08[\s\S]{8}\x82[\s\S]{2}[\x20\x30]")
 _CIPHERED_LIKELY = b"\xdb\x08________\x82__\x30"
 _STX, _ETX = b"\x02", b"\x03"
 _BCC_BYTES = 2
-_END = re.compile(rb"[\r\n]!([0-9A-Fa-f]{4})?[ \t]*[\r\n]")
+# The end of the line may be missing after a CRC.
+_END = re.compile(rb"[\r\n]!(?:[0-9A-Fa-f]{4}|[ \t]*[\r\n])")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +87,7 @@ class DsmrDecoder(ScanningDecoder):
     is missing.
     """
 
-    fillers: ClassVar = b"\r\n\0 "
+    fillers: ClassVar = b"\r\n\0 \t"
     frame_bytes_max = TELEGRAM_BYTES_MAX
 
     def __init__(self, settings: Dsmr) -> None:

@@ -133,8 +133,8 @@ _OF_HEAT: Final[Mapping[str, str]] = {
 electricity meters, `6.8` is reactive energy. The period `*01` marks a value at a reading date."""
 _NUMBERS_OF_HEAT: Final = frozenset({"6.6", "6.8", "6.26", "6.31", "6.32", "6.33", "9.4"})
 
-COUNTS: Final = frozenset({"power_failures", "long_power_failures"})
-"""Quantities that are numbers, although similar codes have strings as values."""
+_POWER_FAILURES: Final = ("96", "7")
+"""C and D of counts and durations of power failures. Other values with this C are strings."""
 _TEXTS_OF_MBUS: Final = frozenset({"24.1.0", "24.4.0"})
 _ENERGY_UNITS: Final = ("kWh", "MWh", "MJ", "GJ")
 _LOGS: Final = frozenset({"98", "99"})
@@ -223,7 +223,7 @@ def is_log(code: Code) -> bool:
 
 def is_number(code: Code) -> bool:
     """Return True if the values of this code are numbers, even without a unit."""
-    if name_of(code) in COUNTS:
+    if (code.c, code.d) == _POWER_FAILURES:
         return True
     if not code.c.isdecimal() or code.quantity in _TEXTS_OF_MBUS:
         return False

@@ -89,6 +89,13 @@ def test_a_blank_in_place_of_the_baud_rate_means_mode_a() -> None:
     assert values(poller.read(b"/KAM MC\r\n" + telegram()))["energy_import"] == 123.456
 
 
+def test_lines_may_end_with_lf_alone() -> None:
+    for data in (telegram(OBJECTS.replace(b"\r", b"")), OBJECTS.replace(b"\r", b"") + b"!\n"):
+        poller, _ = begun()
+        assert isinstance(poller.read(IDENTIFICATION.replace(b"\r", b"")), Request)
+        assert values(poller.read(data))["energy_import"] == 123.456
+
+
 def test_the_last_object_may_stand_before_the_exclamation_mark() -> None:
     # Pafal 20EC3gr
     poller, _ = begun()

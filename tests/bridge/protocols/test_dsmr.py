@@ -79,6 +79,16 @@ def test_a_pushed_telegram_between_stx_and_etx_has_a_check_of_its_own() -> None:
     check_any_pieces(without_crc, stream)
 
 
+@pytest.mark.parametrize("end", [b"", b"\0", b"\r", b" \r\n"])
+def test_a_telegram_is_complete_with_its_crc_whatever_ends_the_line(end: bytes) -> None:
+    stream = POWER.rstrip() + end
+    assert values(check_any_pieces(make, stream)) == [0.244]
+    assert values(check_any_pieces(make, stream + OTHER)) == [0.244, 0.3]
+    decoder = make()
+    decoder.feed(stream + OTHER)
+    assert (decoder.tally.damaged, decoder.tally.foreign) == ({}, {})
+
+
 def test_telegrams_without_a_crc_are_read_where_the_port_s_meter_has_none() -> None:
     decoder = Dsmr(crc=False).decoder()
     assert values(decoder.feed(POWER[:-6] + b"\r\n" + OTHER)) == [0.244, 0.3]

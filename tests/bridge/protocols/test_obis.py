@@ -38,6 +38,8 @@ def test_a_code_has_a_name_and_otherwise_is_one(code: str, name: str) -> None:
         ("1-0:13.7.0", True),
         ("1-0:200.7.0", False),
         ("0-0:96.7.21", True),
+        ("0-0:96.7.19", True),
+        ("0-1:96.7.0", True),
         ("0-0:96.14.0", False),
         ("0-0:1.0.0", False),
         ("1-0:0.0.0", False),
