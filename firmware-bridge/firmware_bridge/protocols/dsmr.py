@@ -139,14 +139,15 @@ class DsmrDecoder(ScanningDecoder):
         """
         if not data.startswith(_START):
             raise Damaged("encrypted")
-        data = _without_bcc(data)
-        head, _, crc = data.rstrip().rpartition(b"!")
+        telegram = _without_bcc(data)
+        has_bcc = len(telegram) < len(data)
+        head, _, crc = telegram.rstrip().rpartition(b"!")
         if self._settings.crc and not crc:
             raise Damaged("no_checksum")
         if crc and crc16_arc(head + b"!") != int(crc, 16):
             raise Damaged("checksum")
         quantities = read_telegram(head, self._settings.utc_offset, self.tally.skipped)
-        if not crc and is_mixture(quantities):
+        if not (crc or has_bcc) and is_mixture(quantities):
             raise Damaged("truncated")
         if changed := self.kinds.keep(quantities):
             self.tally.skipped[TYPE] += changed

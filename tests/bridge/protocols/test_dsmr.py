@@ -79,6 +79,14 @@ def test_a_pushed_telegram_between_stx_and_etx_has_a_check_of_its_own() -> None:
     check_any_pieces(without_crc, stream)
 
 
+def test_a_value_that_comes_twice_is_no_mixture_if_the_bcc_is_right() -> None:
+    # Elster A1500: periods before the first reset all have the number 00.
+    decoder = Dsmr(crc=False).decoder()
+    lines = b"1.8.0(5*kWh)\r\n1.8.0*00(1.0)\r\n1.8.0*00(0.0)\r\n1.7.0(0.244*kW)\r\n"
+    assert values(decoder.feed(pushed(lines) + b"\r\n")) == [0.244]
+    assert decoder.tally.damaged == {}
+
+
 @pytest.mark.parametrize("end", [b"", b"\0", b"\r", b" \r\n"])
 def test_a_telegram_is_complete_with_its_crc_whatever_ends_the_line(end: bytes) -> None:
     stream = POWER.rstrip() + end
