@@ -14,7 +14,7 @@ from firmware_bridge.protocols.dsmr_objects import TelegramObject, is_quantity, 
 from firmware_bridge.protocols.dsmr_time import is_time, seconds_of
 from firmware_bridge.protocols.frame import Damaged
 from firmware_bridge.protocols.joined_units import split_unit
-from firmware_bridge.protocols.obis import Code, is_log, name_of
+from firmware_bridge.protocols.obis import Code, is_log, is_past, name_of
 from firmware_bridge.protocols.text_values import NOT_MEASURED, is_nothing, number_of, value_of
 from firmware_bridge.readings.device_clock import EARLIEST_LOGGED
 from firmware_bridge.readings.measurement import Measurement, Quantities, Value
@@ -165,7 +165,7 @@ def _timed_values_of(
             value = _number(name, *_split(group), time)
             if _is_placeholder(found.code, value):
                 raise Damaged(NOT_MEASURED)
-            yield value
+            yield replace(value, is_past=time is not None and is_past(found.code))
         except Damaged as damage:
             skipped[damage.reason] += 1
 

@@ -137,6 +137,8 @@ _POWER_FAILURES: Final = ("96", "7")
 """C and D of counts and durations of power failures. Other values with this C are strings."""
 _TEXTS_OF_MBUS: Final = frozenset({"24.1.0", "24.4.0"})
 _ENERGY_UNITS: Final = ("kWh", "MWh", "MJ", "GJ")
+_MAXIMUM: Final = "6"
+"""D of the largest average power since the last reset. Some meters are never reset."""
 _LOGS: Final = frozenset({"98", "99"})
 """Values of C for lists: billing values, load profiles and logs of events."""
 _MEASURED = range(1, 94)
@@ -219,6 +221,14 @@ def is_number_of_heat(code: Code) -> bool:
 def is_log(code: Code) -> bool:
     """Return True if the values of this code are lists of earlier values."""
     return code.c in _LOGS
+
+
+def is_past(code: Code) -> bool:
+    """Return True if the time of this code's value may be years ago.
+
+    Such a value is a maximum, or belongs to an earlier billing period.
+    """
+    return code.d == _MAXIMUM or code.f is not None
 
 
 def is_number(code: Code) -> bool:

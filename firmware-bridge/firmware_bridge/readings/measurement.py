@@ -21,7 +21,8 @@ class Measurement:
 
     `time_seconds` is defined as in RFC 8428: a time below 2**28 is relative to the time of
     arrival, and a larger time is in seconds since 1970-01-01 UTC. None means the time of arrival.
-    `is_past` is True if the value comes from the device's log, and may therefore be years old.
+    `is_past` is True if the value may be years old: it comes from the device's log, is a maximum,
+    or belongs to an earlier billing period.
     `device_time_seconds` is the time that the device reported, if its clock is wrong.
     """
 

@@ -4,6 +4,7 @@ from collections import Counter
 
 import pytest
 from firmware_bridge.protocols.dsmr_telegram import read_telegram
+from firmware_bridge.readings.device_clock import checked_times
 from firmware_bridge.readings.measurement import Measurement
 from hypothesis import given
 from hypothesis import strategies as st
@@ -38,18 +39,21 @@ def read(*lines: str, skipped: Counter[str] | None = None) -> list[Measurement]:
         ("0-1:24.2.3(260124170146W)(00338.711*m3)",
          Measurement("mbus_1_reading", 338.711, "m3", 1769270506.0)),
         ("1-0:1.6.0(03.291*kW)(260106111500W)",
-         Measurement("power_peak", 3.291, "kW", 1767694500.0)),
+         Measurement("power_peak", 3.291, "kW", 1767694500.0, is_past=True)),
         ("1-0:99:97.0(1)(0:96.7.19)(101208152415W)(0000000240*s)",
          Measurement("power_failure_log", 240, "s", 1291818255.0, is_past=True)),
         ("0-1:24.2.1(170702161005S)(1.5*m3)",
          Measurement("mbus_1_reading", 1.5, "m3", 1499004605.0)),
         ("1-0:1.8.0(0000000000000000000012345*kWh)", Measurement("energy_import", 12345, "kWh")),
         ("1-0:1.6.1(14-05-01 12:30:30)(01.234)",
-         Measurement("1-0:1.6.1", 1.234, None, 1398940230.0)),
+         Measurement("1-0:1.6.1", 1.234, None, 1398940230.0, is_past=True)),
         ("0-1:24.2.1(170102161005W)(0.012*GJ)",
          Measurement("mbus_1_reading", 12_000_000, "J", 1483369805.0)),
         ("1-0:3.8.0(00000002.116*kVArh)", Measurement("reactive_energy_import", 2.116, "kvarh")),
-        ("1.6.1(0.500*kW)(1261127120000)", Measurement("1-0:1.6.1", 0.5, "kW", 1795773600.0)),
+        ("1.6.1(0.500*kW)(1261127120000)",
+         Measurement("1-0:1.6.1", 0.5, "kW", 1795773600.0, is_past=True)),
+        ("1-1:1.4.0*18(28.74*kW)(1701121445)",
+         Measurement("1-1:1.4.0.18", 28.74, "kW", 1484228700.0, is_past=True)),
         ("1-0:32.7.0(220.1*v)", Measurement("voltage_l1", 220.1, "V")),
         ("1-0:31.7.0(001*a)", Measurement("current_l1", 1, "A")),
         ("1-0:1.7.0(01193*w)", Measurement("power_import", 1193, "W")),
@@ -82,7 +86,16 @@ def test_a_value_whose_line_before_is_lost_does_not_cost_the_object_before(lost:
 
 def test_a_time_in_the_next_line_belongs_to_the_value_before() -> None:
     (found,) = read("1-0:1.6.0(03.291*kW)", "(260106111500W)")
-    assert found == Measurement("power_peak", 3.291, "kW", 1767694500.0)
+    assert found == Measurement("power_peak", 3.291, "kW", 1767694500.0, is_past=True)
+
+
+def test_a_peak_of_years_ago_does_not_make_the_clock_of_the_meter_look_wrong() -> None:
+    # Landis+Gyr ZMD310: the peaks of 15 months, and a peak that was never reset.
+    skipped: Counter[str] = Counter()
+    lines = ("1-1:1.6.1(27.19*kW)(1702090945)", "1-1:1.6.1*18(28.74)(1701121445)")
+    telegram = "\r\n".join(["/LGZ4ZMD310", *lines]).encode()
+    quantities = read_telegram(telegram, 1, skipped)
+    assert checked_times(quantities, 1795773600.0) == (quantities, None)
 
 
 def test_a_log_without_entries_is_no_reading() -> None:
