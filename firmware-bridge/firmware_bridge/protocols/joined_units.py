@@ -11,23 +11,28 @@ UNITS: Final = frozenset({
     "kPa", "mbar", "bar", "psi", "inHg", "ppm", "ppb", "dB", "dBm", "lx", "lux", "mm", "cm", "m",
     "km", "in", "m/s", "km/h", "mph", "kn", "s", "ms", "min", "h", "g", "kg", "mg", "l", "L", "ml",
     "mL", "m3", "l/min", "L/min", "m3/h", "mm/h", "ug/m3", "mg/m3", "g/m3", "Bq/m3", "Ohm", "kOhm",
-    "MOhm", "uS/cm", "mS/cm",
+    "MOhm", "uS/cm", "mS/cm", "'C", "VDC", "VAC", "lb", "lbs", "oz",
 })  # fmt: skip
 """Units in SenML notation, or as devices print them. `unit_meant_by` recognizes further units."""
 _MEANT: Final = {
     "C": "Cel", "*C": "Cel", "F": "degF", "*F": "degF", "\N{DEGREE SIGN}F": "degF", "L": "l",
-    "mL": "ml", "L/min": "l/min", "lux": "lx",
+    "mL": "ml", "L/min": "l/min", "lux": "lx", "'C": "Cel", "VDC": "V", "VAC": "V", "lbs": "lb",
 }  # fmt: skip
 _ALIKE: Final = str.maketrans({
     "\N{MICRO SIGN}": "u", "\N{GREEK SMALL LETTER MU}": "u", "\N{SUPERSCRIPT THREE}": "3",
     "\N{SUPERSCRIPT TWO}": "2", "\N{OHM SIGN}": "Ohm", "\N{GREEK CAPITAL LETTER OMEGA}": "Ohm",
 })  # fmt: skip
-_GLUED: Final = re.compile(r"([+-]?[0-9]+(?:[.,][0-9]+)?)[ \t]*([^0-9.,\s].*)")
+_GLUED: Final = re.compile(
+    r"([+\N{MINUS SIGN}\N{EN DASH}-]?[ \t]*"
+    r"(?:[0-9]{1,3}(?:,[0-9]{3})+\.[0-9]+|[0-9]+(?:[.,][0-9]+)?|[.,][0-9]+)(?:[eE][+-][0-9]{1,2})?"
+    r"|[+-]?(?i:nan|inf|ovf)|-[-.]*-|\*{2,})[ \t]*([^0-9.,\s].*)"
+)
+"""A number, or what a sensor writes in place of a number, and a unit."""
 _HEXADECIMAL: Final = frozenset("ABCDEF")
 
 
 def split_unit(text: str) -> tuple[str, str | None]:
-    """Split text such as `21.5C` into the number and the unit.
+    """Split text such as `21.5C` or `nan%` into the number, or its placeholder, and the unit.
 
     If the text is not a number with a unit, return the whole text and None. A letter that is also a
     hexadecimal digit counts as a unit only after a number with a decimal point. For example, `12A`

@@ -35,6 +35,10 @@ _NOTHING = re.compile(
 )
 _FAULT = re.compile(r"err(or)?|fail(ed)?|invalid|time-?out|n\.?c\.?", re.ASCII | re.IGNORECASE)
 """Words for a failed measurement. Such a word does not make a new quantity a string."""
+_OVERLOAD = re.compile(r"[+-]?(?:\.?O\.?L\.?|0\.L|OVLD)", re.IGNORECASE)
+"""What multimeters show when a value exceeds the range. `OL` as a text can have another meaning."""
+_SCPI_NOTHING: Final = (9.9e37, 9.91e37)
+"""Numbers that measuring instruments send for infinity and NaN. Source: SCPI-1999, section 7.2.1."""
 _HEXADECIMAL = re.compile(r"0[xX][0-9A-Fa-f]{1,16}")
 _GROUPED = re.compile(
     r"[+-]?[0-9]{1,3}(?:(?:,[0-9]{3})+\.[0-9]+|(?:\.[0-9]{3})+,[0-9]+|(?:'[0-9]{3})+(?:\.[0-9]+)?)"
@@ -177,6 +181,8 @@ def value_of(text: str, kind: Kind | None = None) -> Value:
     text = text.strip()
     if not text or (kind != "text" and _NOTHING.fullmatch(text)):
         raise Damaged(NOT_MEASURED)
+    if kind == "number" and _OVERLOAD.fullmatch(text):
+        raise Damaged(NOT_MEASURED)
     if kind == "text":
         return checked_text(text)
     if kind == "boolean":
@@ -185,6 +191,8 @@ def value_of(text: str, kind: Kind | None = None) -> Value:
         return _TRUTH_DECLARED[text.lower()]
     number = number_of(text)
     if number is not None:
+        if abs(number) in _SCPI_NOTHING:
+            raise Damaged(NOT_MEASURED)
         return number
     if kind is None and _FAULT.fullmatch(text):
         raise Damaged(NOT_MEASURED)

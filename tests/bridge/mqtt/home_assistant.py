@@ -86,6 +86,7 @@ SENSOR_CLASSES: dict[str, tuple[set[str | None], set[str]]] = {
     "temperature": ({"°C", "°F", "K"}, MEASUREMENT),
     "voltage": ({"µV", "mV", "V"}, MEASUREMENT),
     "volume": ({*VOLUMES}, TOTALS),
+    "volume_flow_rate": ({"m³/h", "ft³/min", "L/min", "gal/min", "mL/s"}, MEASUREMENT),
     "weight": ({"g", "kg", "mg", "µg", "oz", "lb", "st"}, ALL),
 }
 """The units and the state classes that each device class allows."""

@@ -2,6 +2,7 @@
 
 import pytest
 from firmware_bridge.mqtt.home_assistant_units import SensorKeys, sensor_keys_of
+from firmware_bridge.protocols import joined_units
 
 from gateway.process.declarations.units import UNITS
 from tests.bridge.mqtt.home_assistant import SENSOR_CLASSES
@@ -12,7 +13,7 @@ from tests.bridge.mqtt.home_assistant import SENSOR_CLASSES
 def test_home_assistant_allows_each_pair_of_class_and_unit(
     is_meter: bool, medium: str | None
 ) -> None:
-    for unit in sorted({*UNITS, "GJ", "MJ", "MWh"}):
+    for unit in sorted({*UNITS, *joined_units.UNITS, "degF", "GJ", "MJ"}):
         shown = sensor_keys_of(unit, is_meter=is_meter, medium=medium)
         if shown.device_class is not None:
             units, state_classes = SENSOR_CLASSES[shown.device_class]
@@ -26,6 +27,11 @@ def test_home_assistant_allows_each_pair_of_class_and_unit(
         ("Cel", False, SensorKeys("°C", "temperature")),
         ("degC", False, SensorKeys("°C", "temperature")),
         ("%RH", False, SensorKeys("%", "humidity")),
+        ("degF", False, SensorKeys("°F", "temperature")),
+        ("bar", False, SensorKeys("bar", "pressure")),
+        ("inHg", False, SensorKeys("inHg", "pressure")),
+        ("mph", False, SensorKeys("mph", "speed")),
+        ("lb", False, SensorKeys("lb", "weight")),
         ("kWh", True, SensorKeys("kWh", "energy", "total_increasing")),
         ("kWh", False, SensorKeys("kWh", "energy", None)),
         ("m3", True, SensorKeys("m³", "volume", "total_increasing")),

@@ -17,6 +17,14 @@ from firmware_bridge.protocols.joined_units import split_unit, unit_of
         ("12\N{MICRO SIGN}g/m\N{SUPERSCRIPT THREE}", "12", "ug/m3"),
         ("3.5L/min", "3.5", "l/min"),
         ("4.7kOhm", "4.7", "kOhm"),
+        ("+  123.45 g", "+  123.45", "g"),
+        ("-   0.120kg", "-   0.120", "kg"),
+        ("1,234.5 g", "1,234.5", "g"),
+        ("\N{MINUS SIGN}.5V", "\N{MINUS SIGN}.5", "V"),
+        ("+1.234567E+00VDC", "+1.234567E+00", "V"),
+        ("22.1 'C", "22.1", "Cel"),
+        ("12.5 lbs", "12.5", "lb"),
+        ("45.0 Minutes", "45.0", "min"),
     ],
 )
 def test_a_number_with_a_unit_is_split(text: str, number: str, unit: str) -> None:
@@ -24,7 +32,16 @@ def test_a_number_with_a_unit_is_split(text: str, number: str, unit: str) -> Non
 
 
 @pytest.mark.parametrize(
-    "text", ["12A", "1F", "5x", "10Mbps", "v1.2", "C", "", "1.2.3 V", "3 of 4"]
+    ("text", "unit"),
+    [("nan\N{DEGREE SIGN}C", "Cel"), ("NAN %", "%"), ("--hPa", "hPa"), ("**** ppm", "ppm")],
+)
+def test_a_placeholder_of_a_number_may_have_a_unit(text: str, unit: str) -> None:
+    assert split_unit(text)[1] == unit
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["12A", "1e5A", "-C", "info", "1F", "5x", "10Mbps", "v1.2", "C", "", "1.2.3 V", "3 of 4"],
 )
 def test_other_texts_stay_whole(text: str) -> None:
     assert split_unit(text) == (text, None)
