@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 from firmware_bridge.protocols.frame import TYPE, Damaged
-from firmware_bridge.protocols.lines import LineDecoder
+from firmware_bridge.protocols.lines import LineDecoder, unwrapped
 from firmware_bridge.protocols.text_values import (
     TYPES_DESCRIPTION,
     LineValues,
@@ -92,7 +92,7 @@ class CellReader:
                 invalid. The reason is also "type" if all values are strings, but no column is known
                 to contain strings.
         """
-        cells = self._cells_of(line)
+        cells = self._cells_of(unwrapped(line))
         if cells == self._columns:
             return {}
         values = LineValues(self._kinds, skipped)

@@ -2,6 +2,7 @@
 
 temperature=21.5 humidity=40;pressure=1013.2
 temperature:21.5, humidity:40                     with value_separator = ":"
+Soil moisture = 45 %, Heat index = 23.05 *C       names of up to three words
 """
 
 import re
@@ -10,8 +11,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from firmware_bridge.protocols.frame import TYPE, Damaged
-from firmware_bridge.protocols.joined_units import unit_of
-from firmware_bridge.protocols.lines import LineDecoder
+from firmware_bridge.protocols.joined_units import split_unit, unit_of
+from firmware_bridge.protocols.lines import LineDecoder, unwrapped
 from firmware_bridge.protocols.text_values import (
     TYPES_DESCRIPTION,
     LineValues,
@@ -33,6 +34,14 @@ _QUOTED_AFTER_COLON = re.compile(_QUOTED.pattern.replace("=", ":", 1))
 # A colon after a name at the beginning of a pair. Times and addresses do not begin with a letter,
 # and "//" follows the colon of a URL.
 _COLON_AFTER_NAME = re.compile(r"(?<![^\s;|&,])([^\W\d][^\s;|&,:=]*)[ \t]*:(?!//)")
+# A name of two or three words, before a number. "=" needs a blank next to it, because words before
+# `T=21.5` are rarely a part of the name. A date, a time or an address is not a number.
+_LONG_NAME = re.compile(
+    r"(?<![^\s;|&,])((?:[(\[]?[^\W\d][^\s;|&,:=]*[ \t]+){1,2}[(\[]?[^\W\d][^\s;|&,:=]*)"
+    r"([ \t]+=|=(?=[ \t])|[ \t]*:)"
+    r"(?![ \t]*[0-9]+(?:[.:/-][0-9]+){2})"
+    r"(?=[ \t]*(?:[+\N{MINUS SIGN}-]?[ \t]*[.,]?[0-9]|--|[+-]?(?i:nan|inf|ovf)))"
+)
 _HIDE = {ord(each): 0xE000 + ord(each) for each in " \t;|&,=:"}
 _SHOW = {hidden: each for each, hidden in _HIDE.items()}
 """Maps private-use characters to separators. Until a line is split, the separators inside its
@@ -66,9 +75,10 @@ class PairReader:
     """Reader of lines that contain `key=value` pairs. It skips pairs that it cannot read.
 
     A line is rejected as prose, such as a boot message, if at least half of its words are not
-    pairs. The units after values, as in `T=21.5 C H=40 %`, are not counted as words. A line is also
-    rejected if a value does not have the data type that the settings declare for its quantity. If
-    `takes_colons` is True, pairs such as `T:21.5` are accepted too.
+    pairs. The units after values, as in `T=21.5 C H=40 %`, are not counted as words. Such a line is
+    accepted only if all other words belong to names of numbers, as in `Soil moisture = 45`. A line
+    is also rejected if a value does not have the data type that the settings declare for its
+    quantity. If `takes_colons` is True, pairs such as `T:21.5` are accepted too.
     """
 
     def __init__(
@@ -90,30 +100,71 @@ class PairReader:
                 the declared type of its quantity. If no value can be read, the reason is that of
                 the first unreadable pair.
         """
+        line = unwrapped(line)
+        parts = self._parts_of(line)
+        if _is_prose(parts):
+            parts = self._parts_of(_LONG_NAME.sub(self._with_joined_name, line))
+            if not _is_explained(parts):
+                raise Damaged("syntax")
         values = LineValues(self._kinds, skipped)
-        words = units = 0
+        latest = ""
+        for part in parts:
+            name, sign, text = part.partition("=")
+            if sign:
+                latest = name_for(name)
+                self._add(values, latest, text.translate(_SHOW))
+            elif latest and (unit := unit_of(part)) is not None:
+                values.add_unit(latest, unit)
+                latest = ""
+            else:
+                values.skip("syntax")
+        return values.finish()
+
+    def _parts_of(self, line: str) -> list[str]:
+        """Split a line into pairs with `=`, and other words."""
         if self._takes_colons:
             line = _COLON_AFTER_NAME.sub(r"\1=", _QUOTED_AFTER_COLON.sub(_hidden, line))
         quoted = _QUOTED.sub(_hidden, line)
         joined = _BLANKS_AROUND_SIGN.sub("=", quoted)
-        parts = [part for part in _SEPARATORS.split(joined) if part]
-        for part in parts:
-            name, sign, text = part.partition("=")
-            name = name_for(name)
-            if not sign:
-                words += 1
-                units += unit_of(part) is not None
-                continue
-            try:
-                values.add_with_unit(name, text.translate(_SHOW))
-            except Damaged as damage:
-                if damage.reason == TYPE and name in self._declared:
-                    raise
-                values.skip(damage.reason)
-        if (words - units) * 2 >= len(parts) - units:
-            raise Damaged("syntax")
-        values.skip("syntax", words)
-        return values.finish()
+        return [part for part in _SEPARATORS.split(joined) if part]
+
+    def _with_joined_name(self, found: re.Match[str]) -> str:
+        """Join the words of a name with `_`. A unit of the number before the name is kept apart."""
+        if found[2].endswith(":") and not self._takes_colons:
+            return found[0]
+        words = [word.strip("()[]") for word in found[1].split()]
+        before = found.string[: found.start()].rstrip()
+        is_unit = before[-1:].isdecimal() and unit_of(words[0]) is not None
+        unit = words.pop(0) + " " if is_unit else ""
+        return f"{unit}{'_'.join(words)}{found[2]}"
+
+    def _add(self, values: LineValues, name: str, text: str) -> None:
+        try:
+            values.add_with_unit(name, text)
+        except Damaged as damage:
+            if damage.reason == TYPE and name in self._declared:
+                raise
+            values.skip(damage.reason)
+
+
+def _is_prose(parts: list[str]) -> bool:
+    words = [part for part in parts if "=" not in part]
+    units = sum(unit_of(word) is not None for word in words)
+    return (len(words) - units) * 2 >= len(parts) - units
+
+
+def _is_explained(parts: list[str]) -> bool:
+    """Return True if each word is part of a pair, a unit, a number with a unit, or has no letters.
+
+    At least one of them must be part of a pair.
+    """
+    words = [part for part in parts if "=" not in part]
+    return len(words) < len(parts) and all(
+        unit_of(word) is not None
+        or split_unit(word)[1] is not None
+        or not any(map(str.isalpha, word))
+        for word in words
+    )
 
 
 def _hidden(found: re.Match[str]) -> str:

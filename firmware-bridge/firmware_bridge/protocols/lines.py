@@ -6,6 +6,8 @@ A line has at most `LINE_BYTES_MAX` bytes.
 import re
 from collections import Counter
 from collections.abc import Callable
+from functools import reduce
+from operator import xor
 
 from firmware_bridge.protocols.delimited import DelimitedDecoder
 from firmware_bridge.protocols.frame import Damaged, Frame
@@ -21,7 +23,18 @@ _LINE_END = re.compile(rb"[\r\n]")
 _OF_TERMINAL = re.compile(rb"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|[()][0-9A-B]|[=>78c])")
 _AROUND = "".join(map(chr, range(0x21))) + "\x7f"
 """Blanks, and the control characters that a board sends while it starts."""
+_NO_UTF_8 = re.compile("[\ud800-\udfff]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+_OF_LATIN_1 = re.compile(
+    "(?<=[0-9 \\t(])\udcb0(?=[CFK]?(?![0-9A-Za-z]))|(?<=[0-9 \\t(])\udcb5(?=[gmlsAVWS])"
+    "|(?<=m)[\udcb2\udcb3](?![0-9A-Za-z])"
+)
+"""The signs of degree, micro, square and cubic in ISO 8859-1, as parts of units."""
+_STX_TO_ETX = re.compile(r"[^\x02]*\x02([^\x02\x03]*)\x03[ \t]*([0-9A-Fa-f]{2})?[ \t]*")
+"""A line between STX and ETX. Some sensors (Gill) add the XOR of the bytes between the two."""
+_WRAPPED = re.compile(
+    r"<([^<>]*)>|\{([^{}]*)\}|\[([^\[\]]*)\]|\(([^()]*)\)|[$#*]([^$#*]*)#", re.ASCII
+)
 _BYTE_ORDER_MARK = "\ufeff"
 """A mark that some programs write at the beginning of UTF-8. It is not part of the text."""
 
@@ -51,7 +64,7 @@ class LineDecoder(DelimitedDecoder):
         self.kinds = kinds or self.kinds
         self._parse = parse
         self._can_mistake_part_of_line = can_mistake_part_of_line
-        self._errors = "surrogateescape" if keeps_other_bytes else "strict"
+        self._keeps_other_bytes = keeps_other_bytes
 
     def begin(self, *, mid_line: bool) -> None:
         """Discard a line that was incomplete when the port was closed, and count it as truncated.
@@ -72,12 +85,16 @@ class LineDecoder(DelimitedDecoder):
 
         Raises:
             Damaged: with reason "utf8" if the line is not UTF-8, "text" if it contains control
-                characters, or with a reason that `parse` gives.
+                characters, "checksum" if the checksum after ETX is wrong, or with a reason that
+                `parse` gives.
         """
-        try:
-            text = _OF_TERMINAL.sub(b"", data).decode("utf-8", self._errors)
-        except UnicodeDecodeError as error:
-            raise Damaged("utf8") from error
+        text = _OF_TERMINAL.sub(b"", data).decode("utf-8", "surrogateescape")
+        if not text.isascii():
+            text = _OF_LATIN_1.sub(_sign_of, text)
+            if not self._keeps_other_bytes and _NO_UTF_8.search(text):
+                raise Damaged("utf8")
+        if "\x03" in text:
+            text = _between_stx_and_etx(text)
         text = text.strip(_AROUND).removeprefix(_BYTE_ORDER_MARK).strip()
         if _CONTROL.search(text):
             raise Damaged("text")
@@ -91,3 +108,32 @@ class LineDecoder(DelimitedDecoder):
         if not measurements:
             return None
         return Frame({name: [found] for name, found in measurements.items()})
+
+
+def unwrapped(line: str) -> str:
+    """Return a line without the brackets around it, which sketches print as marks of its ends.
+
+    For example, `<21.5,40>` becomes `21.5,40`. Other marks are `{}`, `[]`, `()`, and `$` or `*`
+    with `#`.
+    """
+    found = _WRAPPED.fullmatch(line)
+    return line if found is None else (found[found.lastindex or 0]).strip()
+
+
+def _sign_of(found: re.Match[str]) -> str:
+    return chr(ord(found[0]) - 0xDC00)
+
+
+def _between_stx_and_etx(text: str) -> str:
+    """Return the text between STX and ETX, and check the checksum after it, if there is one.
+
+    Raises:
+        Damaged: with reason "checksum".
+    """
+    found = _STX_TO_ETX.fullmatch(text)
+    if found is None:
+        return text
+    checksum = reduce(xor, found[1].encode("utf-8", "surrogateescape"), 0)
+    if found[2] is not None and int(found[2], 16) != checksum:
+        raise Damaged("checksum")
+    return found[1]

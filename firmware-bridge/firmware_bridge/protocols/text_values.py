@@ -38,7 +38,7 @@ _FAULT = re.compile(r"err(or)?|fail(ed)?|invalid|time-?out|n\.?c\.?", re.ASCII |
 _OVERLOAD = re.compile(r"[+-]?(?:\.?O\.?L\.?|0\.L|OVLD)", re.IGNORECASE)
 """What multimeters show when a value exceeds the range. `OL` as a text can have another meaning."""
 _SCPI_NOTHING: Final = (9.9e37, 9.91e37)
-"""Numbers that measuring instruments send for infinity and NaN. Source: SCPI-1999, section 7.2.1."""
+"""Numbers that instruments send for infinity and NaN. Source: SCPI-1999, section 7.2.1."""
 _HEXADECIMAL = re.compile(r"0[xX][0-9A-Fa-f]{1,16}")
 _GROUPED = re.compile(
     r"[+-]?[0-9]{1,3}(?:(?:,[0-9]{3})+\.[0-9]+|(?:\.[0-9]{3})+,[0-9]+|(?:'[0-9]{3})+(?:\.[0-9]+)?)"
@@ -96,6 +96,15 @@ class LineValues:
         self.add(name, text)
         if unit is not None and name in self._values:
             self._units[name] = unit
+
+    def add_unit(self, name: str, unit: str) -> None:
+        """Add a unit that follows the number of the quantity `name`, unless it has a unit already.
+
+        A value that is not a number keeps no unit.
+        """
+        value = self._values.get(name)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            self._units.setdefault(name, unit)
 
     def add(self, name: str, written: Value | None, *, is_text: bool = False) -> None:
         """Add a value, or count it as not measured. `written` is None if there is no value.

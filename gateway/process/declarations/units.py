@@ -35,7 +35,8 @@ _MEANT: Final = {
     "lux": "lx", "kmh": "km/h", "kph": "km/h", "mps": "m/s", "m/s^2": "m/s2", "m/s²": "m/s2",
     "liter": "l", "litre": "l", "m³": "m3", "m^3": "m3", "m²": "m2", "m^2": "m2",
     "m³/s": "m3/s", "w/m²": "W/m2", "sec": "s", "second": "s", "seconds": "s", "minute": "min",
-    "minutes": "min", "hour": "h", "hours": "h", "amps": "A", "µg/m3": "ug/m3", "μg/m3": "ug/m3", "µg/m³": "ug/m3", "μg/m³": "ug/m3",
+    "minutes": "min", "hour": "h", "hours": "h", "amps": "A",
+    "µg/m3": "ug/m3", "μg/m3": "ug/m3", "µg/m³": "ug/m3", "μg/m³": "ug/m3",
     "rpm": "1/min", "bpm": "beat/min", "pcs": "count", "mbar": "hPa", "millibar": "hPa",
     "pascal": "Pa", "hertz": "Hz", "meter": "m", "metre": "m", "gram": "g", "joule": "J",
 }  # fmt: skip

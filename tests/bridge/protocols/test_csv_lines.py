@@ -33,6 +33,10 @@ def values(*lines: str, types: dict[str, Kind] | None = None) -> dict[str, Any]:
         ("21.5,7,open,", {"temperature": 21.5, "door": "open"}),
         ("21.5,7,half; open", {"temperature": 21.5, "door": "half; open"}),
         ("21.5C,7,open", {"temperature": 21.5, "door": "open"}),
+        ("<21.5,7,open>", {"temperature": 21.5, "door": "open"}),
+        ("{21.5;7;open}", {"temperature": 21.5, "door": "open"}),
+        ("$21.5,7,open#", {"temperature": 21.5, "door": "open"}),
+        ("+  123.45 g,7,open", {"temperature": 123.45, "door": "open"}),
     ],
 )
 def test_a_line_becomes_its_measurements(line: str, expected: dict[str, Any]) -> None:
@@ -43,6 +47,7 @@ def test_a_line_becomes_its_measurements(line: str, expected: dict[str, Any]) ->
     ("line", "reason"),
     [
         ("1,2", "columns"),
+        ("<a>,<b>", "columns"),
         ("1,2,3,4", "columns"),
         ('1,2,"3', "syntax"),
         ("rst:0x1,boot:0x13,fast", "type"),

@@ -4,12 +4,13 @@ import contextlib
 import time
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from firmware_bridge.protocols.frame import Damaged
 from firmware_bridge.protocols.key_value import KeyValueLines, PairReader
 from firmware_bridge.readings.kinds import Kinds
+from firmware_bridge.readings.measurement import Measurement
 
 GROWTH_MAX = 8
 """Growth of the processor time of a line that is four times as long: 4 if the time is linear, and
@@ -90,8 +91,8 @@ def test_a_line_against_the_form_is_damage_with_its_reason(line: str, reason: st
     [
         ("a=1 a=2", {"a": 1}, "name"),
         ("a=1 #=2 b=3", {"a": 1, "b": 3}, "name"),
-        ("temperature=21.5 C humidity=40", {"temperature": 21.5, "humidity": 40}, "syntax"),
-        ("rssi=-60 dBm", {"rssi": -60}, "syntax"),
+        ("temperature=21.5 ok humidity=40", {"temperature": 21.5, "humidity": 40}, "syntax"),
+        ("rssi=-60 dBm A", {"rssi": -60}, "syntax"),
         ("a=1 b=1e999", {"a": 1}, "value"),
         ("a=1 b=\udcff", {"a": 1}, "text"),
     ],
@@ -104,11 +105,83 @@ def test_a_pair_that_cannot_be_read_costs_itself(
     assert skipped == {reason: 1}
 
 
+def measured(line: str, separator: Literal["=", ":"] = "=") -> dict[str, tuple[Any, str | None]]:
+    """Decode one line. Return the value and the unit of each quantity."""
+    decoder = KeyValueLines(value_separator=separator).decoder()
+    (frame,) = decoder.feed(line.encode("latin-1") + b"\r\n")
+    return {name: (each.value, each.unit) for name, (each,) in frame.quantities.items()}
+
+
 def test_units_after_values_are_no_prose() -> None:
-    skipped: Counter[str] = Counter()
-    line = "T = 21.5 \N{DEGREE SIGN}C, H=40 %, P=1013.2 hPa"
-    assert values(line, skipped=skipped) == {"T": 21.5, "H": 40, "P": 1013.2}
-    assert skipped == {"syntax": 3}
+    decoder = KeyValueLines().decoder()
+    (frame,) = decoder.feed("T = 21.5 °C, H=40 %, P=1013.2 hPa, V=-- V\n".encode())
+    assert frame.quantities == {
+        "T": [Measurement("T", 21.5, "Cel")],
+        "H": [Measurement("H", 40, "%")],
+        "P": [Measurement("P", 1013.2, "hPa")],
+    }
+    assert decoder.tally.skipped == {"not_measured": 1}
+
+
+@pytest.mark.parametrize(
+    ("line", "separator", "expected"),
+    [
+        (
+            "Humidity: 45.30%  Temperature: 23.40°C 74.12°F  Heat index: 23.05°C 73.49°F",
+            ":",
+            {"Humidity": (45.3, "%"), "Temperature": (23.4, "Cel"), "Heat_index": (23.05, "Cel")},
+        ),
+        (
+            "Humidity: 45.30 %\tTemperature: 23.40 *C 74.12 *F\tHeat index: 23.05 *C 73.49 *F",
+            ":",
+            {"Humidity": (45.3, "%"), "Temperature": (23.4, "Cel"), "Heat_index": (23.05, "Cel")},
+        ),
+        (
+            "Inside Temp: 21.5 C Outside Temp: -3.2 C",
+            ":",
+            {"Inside_Temp": (21.5, "Cel"), "Outside_Temp": (-3.2, "Cel")},
+        ),
+        ("Temp C: 21.50 Temp F: 70.70", ":", {"Temp_C": (21.5, None), "Temp_F": (70.7, None)}),
+        ("Soil Moisture:45%", ":", {"Soil_Moisture": (45, "%")}),
+        ("Approx. Altitude = 41.11 m", "=", {"Approx._Altitude": (41.11, "m")}),
+        ("CO2 Concentration (ppm) = 612", "=", {"CO2_Concentration_ppm": (612, None)}),
+        ("12:34:56.789 -> T=21.5 H=40", "=", {"T": (21.5, None), "H": (40, None)}),
+    ],
+)
+def test_a_name_may_have_several_words_where_the_whole_line_is_explained(
+    line: str, separator: Literal["=", ":"], expected: dict[str, Any]
+) -> None:
+    assert measured(line, separator) == expected
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "rst cause:2, boot mode:(3,6)",
+        "IP address: 192.168.1.5",
+        "Connected in 3 s retries: 5",
+        "Soil moisture: dry",
+        "Failed to read from DHT sensor!",
+    ],
+)
+def test_prose_with_a_colon_is_damage(line: str) -> None:
+    decoder = KeyValueLines(value_separator=":").decoder()
+    assert decoder.feed(line.encode() + b"\n") == []
+    assert decoder.tally.damaged == {"syntax": 1}
+
+
+@pytest.mark.parametrize(
+    "line", ["<t=21.5;h=40>", "{t=21.5,h=40}", "[t=21.5 h=40]", "$t=21.5|h=40#"]
+)
+def test_brackets_around_a_line_belong_to_no_value(line: str) -> None:
+    assert measured(line) == {"t": (21.5, None), "h": (40, None)}
+
+
+def test_placeholders_with_units_do_not_make_a_new_quantity_a_text() -> None:
+    decoder = KeyValueLines().decoder()
+    first, second = decoder.feed("T=nan°C H=40%\nT=21.5°C H=--%\n".encode())
+    assert (list(first.quantities), list(second.quantities)) == (["H"], ["T"])
+    assert decoder.tally.skipped == {"not_measured": 2}
 
 
 def test_a_quantity_keeps_the_type_of_its_first_value() -> None:
@@ -186,7 +259,7 @@ def test_pairs_with_colons_are_read_where_the_configuration_has_them(
     assert {name: each.value for name, (each,) in frame.quantities.items()} == expected
 
 
-@pytest.mark.parametrize("piece", ["a", "a :", "a ", ":", 'a:"'])
+@pytest.mark.parametrize("piece", ["a", "a :", "a ", ":", 'a:"', "a b: 1", "a  ", "a=1 b"])
 def test_no_line_with_colons_takes_long(piece: str) -> None:
     def read(characters: int) -> None:
         reader = PairReader(Kinds(), takes_colons=True)

@@ -60,6 +60,49 @@ def test_what_a_terminal_or_a_starting_board_adds_is_no_part_of_a_line(line: byt
     assert lines(decoder(), line + b"\n") == ["good"]
 
 
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (b"21.5\xb0C 40%", "21.5°C 40%"),
+        (b"21.5 \xb0F", "21.5 °F"),
+        (b"T (\xb0C)", "T (°C)"),
+        (b"12 \xb5g/m\xb3", "12 µg/m³"),
+    ],
+)
+def test_signs_of_units_in_latin_1_are_read(line: bytes, expected: str) -> None:
+    assert lines(decoder(), line + b"\n") == [expected]
+
+
+@pytest.mark.parametrize("line", [b"21\xb05", b"\xb0", b"a\xb5g", b"21.5\xdfC"])
+def test_other_bytes_that_are_not_utf_8_are_damage(line: bytes) -> None:
+    reader = decoder()
+    assert lines(reader, line + b"\n") == []
+    assert reader.tally.damaged == {"utf8": 1}
+
+
+GILL = b"\x02Q,229,002.74,M,00,\x03"
+
+
+@pytest.mark.parametrize(
+    ("line", "damaged"),
+    [
+        (GILL + b"16", {}),
+        (GILL, {}),
+        (GILL + b" \t", {}),
+        (b"\x00" + GILL + b"16", {}),
+        (GILL + b"17", {"checksum": 1}),
+        (GILL[2:] + b"16", {"text": 1}),
+        (GILL + b"16 more", {"text": 1}),
+    ],
+)
+def test_a_line_between_stx_and_etx_is_checked_and_read(
+    line: bytes, damaged: dict[str, int]
+) -> None:
+    reader = decoder()
+    assert lines(reader, line + b"\r\n") == ([] if damaged else ["Q,229,002.74,M,00,"])
+    assert reader.tally.damaged == damaged
+
+
 def test_control_characters_inside_a_line_are_damage() -> None:
     reader = decoder()
     assert lines(reader, "good\n".encode("utf-16-le") + b"\nbad\x08good\ngood\n") == ["good"]
