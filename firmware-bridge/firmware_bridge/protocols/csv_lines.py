@@ -1,10 +1,11 @@
-"""Protocol for lines of values that are separated by commas, semicolons or tabs::
+"""Protocol for lines of values that are separated by commas, semicolons, tabs, blanks or `|`::
 
     21.5,40,1013.2
     21,5;40;1013,2
 
 The names of the columns come from the configuration. A line is split at semicolons or tabs if this
-gives the right number of columns, otherwise at commas. CSV lines have no checksum. To prevent boot
+gives the right number of columns, otherwise at commas. It is split at blanks and `|` only if all
+values are numbers, because prose has blanks, too. CSV lines have no checksum. To prevent boot
 messages from becoming readings, a line counts as damaged if any of its values is invalid.
 """
 
@@ -20,6 +21,8 @@ from firmware_bridge.protocols.text_values import (
     TYPES_DESCRIPTION,
     LineValues,
     TextLineSettings,
+    is_nothing,
+    number_of,
 )
 from firmware_bridge.readings.kinds import Kinds
 from firmware_bridge.readings.measurement import Measurement
@@ -110,8 +113,8 @@ class CellReader:
         the last value.
 
         Raises:
-            Damaged: with reason "columns" if the number of cells is wrong, or "syntax" if the line
-                is not CSV.
+            Damaged: with reason "columns" if the number of cells is wrong, "syntax" if the line is
+                not CSV, or "value" if a number between blanks is out of range.
         """
         for delimiter in (*(each for each in _OTHER_DELIMITERS if each in line), ","):
             try:
@@ -125,4 +128,11 @@ class CellReader:
                 cells.pop()
             if len(cells) == len(self._columns):
                 return cells
+        cells = line.replace("|", " ").split()
+        if len(cells) == len(self._columns) and all(map(_is_number_or_nothing, cells)):
+            return cells
         raise Damaged("columns")
+
+
+def _is_number_or_nothing(cell: str) -> bool:
+    return is_nothing(cell) or number_of(cell) is not None

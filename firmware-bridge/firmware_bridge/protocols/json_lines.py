@@ -1,6 +1,7 @@
 """Protocol for lines that are JSON objects. The names of nested members are joined with dots::
 
 {"temperature": 21.5, "door": "open", "DHT11": {"Humidity": 40}}     -> DHT11.Humidity
+12:00:00.123 MQT: tele/plug/SENSOR = {"Time": "2026-01-01T12:00:00"}  an object at the end of a log
 """
 
 import json
@@ -30,6 +31,8 @@ DEPTH_MAX: Final = 8
 _TOKEN: Final = re.compile(
     r""""(?:[^"\\]|\\.)*"?|'(?:[^'\\"]|\\.)*'|,\s*(?=[}\]])|:\s*(?=[,}])|[^\s"'{}\[\]:,]+"""
 )
+# Text of a log in front of the object. Part of an outer object would have quotation marks.
+_OF_LOG: Final = re.compile(r"""[^"'{}]+(?=\{)""")
 _OF_PYTHON: Final = {"True": "true", "False": "false"}
 _HEXADECIMAL: Final = re.compile(r"0[xX][0-9A-Fa-f]{1,16}")
 
@@ -66,6 +69,8 @@ class MemberReader:
                 can be read, the reason is that of the first one: "member", "name", "type", "value"
                 or "text".
         """
+        log = _OF_LOG.match(line)
+        line = line[log.end() if log else 0 :].rstrip(", \t")
         try:
             found = _loaded(line)
         except ValueError:

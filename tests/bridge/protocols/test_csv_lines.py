@@ -33,6 +33,9 @@ def values(*lines: str, types: dict[str, Kind] | None = None) -> dict[str, Any]:
         ("21.5,7,open,", {"temperature": 21.5, "door": "open"}),
         ("21.5,7,half; open", {"temperature": 21.5, "door": "half; open"}),
         ("21.5C,7,open", {"temperature": 21.5, "door": "open"}),
+        ("21.5   -7  1", {"temperature": 21.5, "door": 1}),
+        ("21.5|7|--", {"temperature": 21.5}),
+        ("21,5 | 7 | 1", {"temperature": 21.5, "door": 1}),
         ("<21.5,7,open>", {"temperature": 21.5, "door": "open"}),
         ("{21.5;7;open}", {"temperature": 21.5, "door": "open"}),
         ("$21.5,7,open#", {"temperature": 21.5, "door": "open"}),
@@ -47,6 +50,8 @@ def test_a_line_becomes_its_measurements(line: str, expected: dict[str, Any]) ->
     ("line", "reason"),
     [
         ("1,2", "columns"),
+        ("boot 3 times", "columns"),
+        ("1 2 3 4", "columns"),
         ("<a>,<b>", "columns"),
         ("1,2,3,4", "columns"),
         ('1,2,"3', "syntax"),
