@@ -76,7 +76,7 @@ UNITS = {
     "lat": "lat", "lon": "lon", "cog": "deg", "mv": "deg", "cogt": "deg", "cogm": "deg",
     "sogk": "km/h", "numSV": "count", "HDOP": "/", "PDOP": "/", "VDOP": "/", "sep": "m",
     "diffAge": "s", "rangeRms": "m", "stdMajor": "m", "stdMinor": "m", "orient": "deg",
-    "stdLat": "m", "stdLong": "m", "stdAlt": "m",
+    "stdLat": "m", "stdLong": "m", "stdAlt": "m", "HPE": "m", "VPE": "m", "EPE": "m",
     **{f"elv_{number:02d}": "deg" for number in range(1, 5)},
     **{f"az_{number:02d}": "deg" for number in range(1, 5)},
 }  # fmt: skip

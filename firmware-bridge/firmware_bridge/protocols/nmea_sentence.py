@@ -20,21 +20,11 @@ from pynmeagps.exceptions import (  # type: ignore[import-untyped]
 )
 
 from firmware_bridge.protocols.frame import Frame
+from firmware_bridge.protocols.nmea_fields import MORE_SENTENCES, values_of
 from firmware_bridge.protocols.text_values import NOT_MEASURED
 from firmware_bridge.readings.measurement import INTEGER_MAX, Measurement, Value
 from firmware_bridge.readings.names import is_name
 
-# Units by the library's field names, if a name has the same meaning in all sentences. Speeds in
-# knots (`spd`, `sogn`) and carrier-to-noise ratios (dB-Hz) have no registered unit.
-_UNITS = {
-    "lat": "lat", "lon": "lon", "alt": "m", "sep": "m",
-    "stdLat": "m", "stdLong": "m", "stdAlt": "m", "stdMajor": "m", "stdMinor": "m",
-    "rangeRms": "m", "cog": "deg", "cogt": "deg", "cogm": "deg", "mv": "deg", "orient": "deg",
-    "headingT": "deg", "sogk": "km/h", "HDOP": "/", "VDOP": "/", "PDOP": "/", "numSV": "count",
-    "diffAge": "s",
-}  # fmt: skip
-_UNITS_OF_SATELLITES = {"elv": "deg", "az": "deg"}
-"""Units of repeated fields, which have a number after the name: `elv_01`."""
 # In these sentences, a field contains the number of repeats. A forged number would make the library
 # loop for hours.
 _COUNTED = re.compile(r"PUBX|PASHR|PQTM|..ALC")
@@ -42,7 +32,11 @@ _COUNT_MAX = 9999
 # Fillers in place of a number. With them, the library would not decode any field of the sentence.
 _NOTHING = re.compile(r"(?<=,)(?:[+-]?(?:nan|inf|ovf)|-[-.]*-)(?=,|$)", re.ASCII | re.IGNORECASE)
 # Latitude and longitude in degrees and minutes (dddmm.mm), each with its hemisphere.
-_POSITION = re.compile(r"(?<=,)([^,]+),([NS]),([^,]+),([EW])(?=,|$)")
+_POSITION = re.compile(r"(?<=,)([^,]+),([NSns]),([^,]+),([EWew])(?=,|$)")
+# DTM has offsets in minutes in the place of a position.
+_OFFSETS = re.compile(r"..DTM,")
+# Before version 2.0 of the standard, VTG had no letters for the units.
+_OLD_TRACK = re.compile(r"(..VTG),([0-9.]*),([0-9.]*),([0-9.]*),([0-9.]*)")
 _DEGREES_MINUTES = re.compile(r"\s*0*([0-9]{1,3})([0-9]{2}(?:\.[0-9]*)?)\s*", re.ASCII)
 _LATITUDE_MAX, _LONGITUDE_MAX, _MINUTES_IN_DEGREE = 90, 180, 60
 # pynmeagps raises its own errors for most bad fields and Python's for the rest.
@@ -76,17 +70,20 @@ def frame_of(start: bytes, body: bytes, skipped: Counter[str] | None = None) -> 
     measurements = [Measurement(f"{quantity}/sentence", text)]
     if start == b"$":
         measured, nothing = _NOTHING.subn("", text)
-        measured, positions = _without_impossible_positions(measured)
+        measured, positions = _without_impossible_positions(_without_old_form(measured))
         if skipped is not None:
             skipped.update({NOT_MEASURED: nothing} if nothing else {})
             skipped.update({"value": positions} if positions else {})
         fields = _fields_of(measured)
-        for name, value in fields.items():
-            unit = _unit_of(name, value)
-            if unit == "m" and fields.get(f"{name}Unit", "M") != "M":
-                unit = None  # PGRMZ has feet
+        counts = Counter[str]() if skipped is None else skipped
+        for name, (value, unit) in values_of(quantity, fields, counts).items():
             measurements.append(Measurement(f"{quantity}/{name}", value, unit))
     return Frame({quantity: measurements})
+
+
+def _without_old_form(text: str) -> str:
+    found = _OLD_TRACK.fullmatch(text)
+    return text if found is None else "{},{},T,{},M,{},N,{},K".format(*found.groups())
 
 
 def _without_impossible_positions(text: str) -> tuple[str, int]:
@@ -97,12 +94,14 @@ def _without_impossible_positions(text: str) -> tuple[str, int]:
     would be combined with a value from an earlier sentence.
     """
     count = 0
+    if _OFFSETS.match(text):
+        return text, count
 
     def checked(found: re.Match[str]) -> str:
         nonlocal count
         latitude, north_south, longitude, east_west = found.groups()
         if _is_angle(latitude, _LATITUDE_MAX) and _is_angle(longitude, _LONGITUDE_MAX):
-            return found[0]
+            return found[0].upper()  # The library reads a small "s" as north.
         count += 1
         return f",{north_south},,{east_west}"
 
@@ -115,13 +114,6 @@ def _is_angle(field: str, degrees_max: int) -> bool:
         return False
     degrees, minutes = int(found[1]), float(found[2])
     return minutes < _MINUTES_IN_DEGREE and degrees + minutes / _MINUTES_IN_DEGREE <= degrees_max
-
-
-def _unit_of(name: str, value: Value) -> str | None:
-    if isinstance(value, str):
-        return None
-    field, _, number = name.rpartition("_")
-    return _UNITS_OF_SATELLITES.get(field) if number.isdecimal() else _UNITS.get(name)
 
 
 def _quantity_of(text: str) -> str:
@@ -140,7 +132,8 @@ def _fields_of(text: str) -> dict[str, Value]:
     if _COUNTED.match(text) and _has_forged_count(text):
         return {}
     try:
-        message = NMEAReader.parse(f"${text}*00\r\n", validate=0)  # The decoder has checked it.
+        # The decoder has checked the checksum.
+        message = NMEAReader.parse(f"${text}*00\r\n", validate=0, userdefined=MORE_SENTENCES)
     except _FIELD_ERRORS:
         return {}
     if message is None:

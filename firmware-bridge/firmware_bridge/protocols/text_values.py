@@ -36,7 +36,7 @@ _NOTHING = re.compile(
 _FAULT = re.compile(r"err(or)?|fail(ed)?|invalid|time-?out|n\.?c\.?", re.ASCII | re.IGNORECASE)
 """Words for a failed measurement. Such a word does not make a new quantity a string."""
 _OVERLOAD = re.compile(r"[+-]?(?:\.?O\.?L\.?|0\.L|OVLD)", re.IGNORECASE)
-"""What multimeters show when a value exceeds the range. `OL` as a text can have another meaning."""
+"""Signs of multimeters for a value out of range. `OL` as a text can have another meaning."""
 _SCPI_NOTHING: Final = (9.9e37, 9.91e37)
 """Numbers that instruments send for infinity and NaN. Source: SCPI-1999, section 7.2.1."""
 _HEXADECIMAL = re.compile(r"0[xX][0-9A-Fa-f]{1,16}")
