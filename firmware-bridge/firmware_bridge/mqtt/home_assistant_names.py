@@ -39,9 +39,10 @@ _MEDIA_OF_OBIS: Final[Mapping[str, str]] = {
 _METERED = re.compile(r"(?:.+_)?(gas|water)_(?:meter|total|reading|consumption|volume)")
 _REGISTER = re.compile(
     r"(?:(?:reactive_|apparent_)?energy|yield)_(?:import|export|total|today)(?:_.+)?"
+    r"|energy_(?:charged|discharged)"
 )
 """Names of energy counters in meters and inverters, in any protocol. A counter of "today" restarts
-every day.
+every day. `charged` and `discharged` are those of a battery.
 """
 
 

@@ -67,6 +67,7 @@ CHECKSUMS: Final[Mapping[str, Checksum]] = {
     "sum8_negated": Checksum(1, lambda data: -sum(data) & 0xFF),
     "xor8": Checksum(1, lambda data: reduce(xor, data, 0)),
     "sum16": Checksum(2, lambda data: sum(data) & _WORD),
+    "sum16_negated": Checksum(2, lambda data: -sum(data) & _WORD),
     "crc16_arc": Checksum(2, crc16_arc),
     "crc16_modbus": Checksum(2, crc16_modbus),
     "crc16_ccitt_false": Checksum(2, lambda data: crc_hqx(data, _WORD)),

@@ -62,6 +62,7 @@ class DeclaredFrames(FixedRequestSettings):
         "sum8_negated",
         "xor8",
         "sum16",
+        "sum16_negated",
         "crc16_arc",
         "crc16_modbus",
         "crc16_ccitt_false",

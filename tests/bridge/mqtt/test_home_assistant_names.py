@@ -61,6 +61,7 @@ def test_versions_and_identifiers_are_diagnostic_and_what_is_measured_is_not() -
 
 def test_counters_of_energy_are_known_by_their_names_in_every_protocol() -> None:
     counters = ["energy_import", "energy_export_l1", "energy_total", "yield_total", "energy_today"]
+    counters += ["energy_charged", "energy_discharged"]
     counters += ["reactive_energy_total", "apparent_energy_import"]
     others = [
         "energy",

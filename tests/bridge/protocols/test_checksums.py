@@ -19,6 +19,7 @@ CHECK = b"123456789"
         ("sum8", sum(CHECK) & 0xFF),
         ("sum8_negated", 0x100 - (sum(CHECK) & 0xFF)),
         ("sum16", sum(CHECK)),
+        ("sum16_negated", 0x10000 - sum(CHECK)),
         ("xor8", 0x31),
         ("none", 0),
     ],

@@ -29,6 +29,12 @@ SDS011 = DeclaredFrames(
     checksum_from=2, fields=(FrameField(name="pm2_5", at=2, type="u16", scale=0.1),),
 )  # fmt: skip
 
+# The response of a battery management system of JBD to "read basic information".
+JBD = DeclaredFrames(
+    start="DD 03", end="77", length_at=3, length_adds=7, checksum="sum16_negated", checksum_from=2,
+    fields=(FrameField(name="current", at=6, type="i16", scale=0.01, unit="A"),),
+)  # fmt: skip
+
 # A PZEM-004T before V3.0: the maker's example of an energy.
 PZEM_BEFORE_V3 = DeclaredFrames(
     start="A3", frame_bytes=7, checksum="sum8",
@@ -79,6 +85,7 @@ def test_damage_is_counted_once_and_the_next_frame_is_read(
     [
         (MHZ19, "ff 86 02 60 47 00 00 00 d1", 608),
         (SDS011, "aa c0 d4 04 3a 0a a1 60 1d ab", 123.6),
+        (JBD, "dd 03 00 08 05 32 ff 9c 03 e8 07 d0 fc 64 77", -1.0),
         (PZEM_BEFORE_V3, "a3 01 86 9f 00 00 c9", 99_999),
     ],
 )
