@@ -17,7 +17,9 @@ from firmware_bridge.protocols.text_values import (
     TYPES_DESCRIPTION,
     LineValues,
     TextLineSettings,
+    is_nothing,
     name_for,
+    number_of,
 )
 from firmware_bridge.readings.kinds import Kinds
 from firmware_bridge.readings.measurement import Measurement
@@ -76,9 +78,10 @@ class PairReader:
 
     A line is rejected as prose, such as a boot message, if at least half of its words are not
     pairs. The units after values, as in `T=21.5 C H=40 %`, are not counted as words. Such a line is
-    accepted only if all other words belong to names of numbers, as in `Soil moisture = 45`. A line
-    is also rejected if a value does not have the data type that the settings declare for its
-    quantity. If `takes_colons` is True, pairs such as `T:21.5` are accepted too.
+    accepted only if all values are numbers, and the other words belong to their names, as in
+    `Soil moisture = 45`. A line is also rejected if a value does not have the data type that the
+    settings declare for its quantity. If `takes_colons` is True, pairs such as `T:21.5` are
+    accepted too.
     """
 
     def __init__(
@@ -154,17 +157,30 @@ def _is_prose(parts: list[str]) -> bool:
 
 
 def _is_explained(parts: list[str]) -> bool:
-    """Return True if each word is part of a pair, a unit, a number with a unit, or has no letters.
+    """Return True if a line consists of pairs with numbers and of words that may be next to them.
 
-    At least one of them must be part of a pair.
+    These words are units, further numbers with units, and words without letters, such as a time.
+
+    Raises:
+        Damaged: with reason "value" if a number is out of range.
     """
+    pairs = [part.partition("=")[2] for part in parts if "=" in part]
     words = [part for part in parts if "=" not in part]
-    return len(words) < len(parts) and all(
-        unit_of(word) is not None
-        or split_unit(word)[1] is not None
-        or not any(map(str.isalpha, word))
-        for word in words
+    return (
+        bool(pairs)
+        and all(_is_number(text.translate(_SHOW)) for text in pairs)
+        and all(
+            unit_of(word) is not None
+            or split_unit(word)[1] is not None
+            or not any(map(str.isalpha, word))
+            for word in words
+        )
     )
+
+
+def _is_number(text: str) -> bool:
+    number = split_unit(text)[0]
+    return is_nothing(number) or number_of(number) is not None
 
 
 def _hidden(found: re.Match[str]) -> str:

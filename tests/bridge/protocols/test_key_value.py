@@ -161,6 +161,9 @@ def test_a_name_may_have_several_words_where_the_whole_line_is_explained(
         "IP address: 192.168.1.5",
         "Connected in 3 s retries: 5",
         "Soil moisture: dry",
+        "time: 2026-01-01 12:00:00",
+        "DATE : 2026-01-01 12:00:00 +0100",
+        "Device Address: 28FF641E8416035C  Temp C: 21.5",
         "Failed to read from DHT sensor!",
     ],
 )
