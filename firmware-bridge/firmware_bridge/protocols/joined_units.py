@@ -12,16 +12,19 @@ UNITS: Final = frozenset({
     "km", "in", "m/s", "km/h", "mph", "kn", "s", "ms", "min", "h", "g", "kg", "mg", "l", "L", "ml",
     "mL", "m3", "l/min", "L/min", "m3/h", "mm/h", "ug/m3", "mg/m3", "g/m3", "Bq/m3", "Ohm", "kOhm",
     "MOhm", "uS/cm", "mS/cm", "'C", "VDC", "VAC", "lb", "lbs", "oz",
+    "inches", "Ohms", "kOhms", "KOhm", "KOhms", "uSv/h", "uSv/hr", "mSv/h", "nSv/h",
 })  # fmt: skip
 """Units in SenML notation, or as devices print them. `unit_meant_by` recognizes further units."""
 _MEANT: Final = {
     "C": "Cel", "*C": "Cel", "F": "degF", "*F": "degF", "\N{DEGREE SIGN}F": "degF", "L": "l",
     "mL": "ml", "L/min": "l/min", "lux": "lx", "'C": "Cel", "VDC": "V", "VAC": "V", "lbs": "lb",
+    "inches": "in", "kOhms": "kOhm", "KOhm": "kOhm", "KOhms": "kOhm", "uSv/hr": "uSv/h",
 }  # fmt: skip
 _ALIKE: Final = str.maketrans({
     "\N{MICRO SIGN}": "u", "\N{GREEK SMALL LETTER MU}": "u", "\N{SUPERSCRIPT THREE}": "3",
     "\N{SUPERSCRIPT TWO}": "2", "\N{OHM SIGN}": "Ohm", "\N{GREEK CAPITAL LETTER OMEGA}": "Ohm",
 })  # fmt: skip
+_DEGREES: Final = re.compile(r"(?i:degrees?|deg\.?|\N{DEGREE SIGN}|\*)[ \t]+([CF])(?![^\s;|&,)])")
 _GLUED: Final = re.compile(
     r"([+\N{MINUS SIGN}\N{EN DASH}-]?[ \t]*"
     r"(?:[0-9]{1,3}(?:,[0-9]{3})+\.[0-9]+|[0-9]+(?:[.,][0-9]+)?|[.,][0-9]+)(?:[eE][+-][0-9]{1,2})?"
@@ -52,6 +55,12 @@ def unit_of(text: str) -> str | None:
 
     Return None if the text is not a unit.
     """
+    text = with_short_degrees(text)
     plain = text.translate(_ALIKE)
     known = unit_meant_by(plain) or unit_meant_by(text)
     return known or (_MEANT.get(plain, plain) if plain in UNITS else None)
+
+
+def with_short_degrees(text: str) -> str:
+    """Replace units of two words, such as `degrees C`, by those of one word, such as `*C`."""
+    return _DEGREES.sub(r"*\1", text)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from firmware_bridge.protocols.frame import TYPE, Damaged
-from firmware_bridge.protocols.joined_units import split_unit, unit_of
+from firmware_bridge.protocols.joined_units import split_unit, unit_of, with_short_degrees
 from firmware_bridge.protocols.lines import LineDecoder, unwrapped
 from firmware_bridge.protocols.text_values import (
     TYPES_DESCRIPTION,
@@ -39,7 +39,8 @@ _COLON_AFTER_NAME = re.compile(r"(?<![^\s;|&,])([^\W\d][^\s;|&,:=]*)[ \t]*:(?!//
 # A name of two or three words, before a number. "=" needs a blank next to it, because words before
 # `T=21.5` are rarely a part of the name. A date, a time or an address is not a number.
 _LONG_NAME = re.compile(
-    r"(?<![^\s;|&,])((?:[(\[]?[^\W\d][^\s;|&,:=]*[ \t]+){1,2}[(\[]?[^\W\d][^\s;|&,:=]*)"
+    r"(?<![^\s;|&,])([(\[]?[^\W\d][^\s;|&,:=]*[ \t]+[^\s;|&,:=\d][^\s;|&,:=]*"
+    r"(?:[ \t]+[^\s;|&,:=\d][^\s;|&,:=]*)?)"
     r"([ \t]+=|=(?=[ \t])|[ \t]*:)"
     r"(?![ \t]*[0-9]+(?:[.:/-][0-9]+){2})"
     r"(?=[ \t]*(?:[+\N{MINUS SIGN}-]?[ \t]*[.,]?[0-9]|--|[+-]?(?i:nan|inf|ovf)))"
@@ -77,9 +78,9 @@ class PairReader:
     """Reader of lines that contain `key=value` pairs. It skips pairs that it cannot read.
 
     A line is rejected as prose, such as a boot message, if at least half of its words are not
-    pairs. The units after values, as in `T=21.5 C H=40 %`, are not counted as words. Such a line is
-    accepted only if all values are numbers, and the other words belong to their names, as in
-    `Soil moisture = 45`. A line is also rejected if a value does not have the data type that the
+    pairs. The units after values, as in `T=21.5 C H=40 %`, are not counted as words. A name may
+    have up to three words, as in `Soil moisture = 45`, if all values of the line are numbers and
+    all its words belong to names or units. A line is also rejected if a value does not have the data type that the
     settings declare for its quantity. If `takes_colons` is True, pairs such as `T:21.5` are
     accepted too.
     """
@@ -103,12 +104,13 @@ class PairReader:
                 the declared type of its quantity. If no value can be read, the reason is that of
                 the first unreadable pair.
         """
-        line = unwrapped(line)
+        line = with_short_degrees(unwrapped(line))
         parts = self._parts_of(line)
-        if _is_prose(parts):
-            parts = self._parts_of(_LONG_NAME.sub(self._with_joined_name, line))
-            if not _is_explained(parts):
-                raise Damaged("syntax")
+        joined = _LONG_NAME.sub(self._with_joined_name, line)
+        if joined != line and _is_explained(joined_parts := self._parts_of(joined)):
+            parts = joined_parts
+        elif _is_prose(parts) and not _is_explained(parts):
+            raise Damaged("syntax")
         values = LineValues(self._kinds, skipped)
         latest = ""
         for part in parts:
@@ -135,11 +137,11 @@ class PairReader:
         """Join the words of a name with `_`. A unit of the number before the name is kept apart."""
         if found[2].endswith(":") and not self._takes_colons:
             return found[0]
-        words = [word.strip("()[]") for word in found[1].split()]
+        words = found[1].split()
         before = found.string[: found.start()].rstrip()
         is_unit = before[-1:].isdecimal() and unit_of(words[0]) is not None
         unit = words.pop(0) + " " if is_unit else ""
-        return f"{unit}{'_'.join(words)}{found[2]}"
+        return f"{unit}{name_for(' '.join(words))}{found[2]}"
 
     def _add(self, values: LineValues, name: str, text: str) -> None:
         try:

@@ -24,6 +24,11 @@ from firmware_bridge.protocols.joined_units import split_unit, unit_of
         ("+1.234567E+00VDC", "+1.234567E+00", "V"),
         ("22.1 'C", "22.1", "Cel"),
         ("12.5 lbs", "12.5", "lb"),
+        ("23.45 degrees C", "23.45", "Cel"),
+        ("70.1 deg. F", "70.1", "degF"),
+        ("23.45\N{DEGREE SIGN} C", "23.45", "Cel"),
+        ("53.21 KOhms", "53.21", "kOhm"),
+        ("0.12\N{MICRO SIGN}Sv/h", "0.12", "uSv/h"),
         ("45.0 Minutes", "45.0", "min"),
     ],
 )

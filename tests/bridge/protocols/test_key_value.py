@@ -142,6 +142,22 @@ def test_units_after_values_are_no_prose() -> None:
             {"Inside_Temp": (21.5, "Cel"), "Outside_Temp": (-3.2, "Cel")},
         ),
         ("Temp C: 21.50 Temp F: 70.70", ":", {"Temp_C": (21.5, None), "Temp_F": (70.7, None)}),
+        (
+            "Temp *C = 22.95\t\tHum. % = 45.12",
+            "=",
+            {"Temp_C": (22.95, None), "Hum.": (45.12, None)},
+        ),
+        ("Temperature: 23.45 degrees C", ":", {"Temperature": (23.45, "Cel")}),
+        (
+            "Wind speed: 12.3 km/h, gust: 20 km/h",
+            ":",
+            {"Wind_speed": (12.3, "km/h"), "gust": (20, "km/h")},
+        ),
+        (
+            "Water temp: 8.5, Air temp: -3, Door: 1",
+            ":",
+            {"Water_temp": (8.5, None), "Air_temp": (-3, None), "Door": (1, None)},
+        ),
         ("Soil Moisture:45%", ":", {"Soil_Moisture": (45, "%")}),
         ("Approx. Altitude = 41.11 m", "=", {"Approx._Altitude": (41.11, "m")}),
         ("CO2 Concentration (ppm) = 612", "=", {"CO2_Concentration_ppm": (612, None)}),
