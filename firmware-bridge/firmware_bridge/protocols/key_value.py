@@ -80,9 +80,9 @@ class PairReader:
     A line is rejected as prose, such as a boot message, if at least half of its words are not
     pairs. The units after values, as in `T=21.5 C H=40 %`, are not counted as words. A name may
     have up to three words, as in `Soil moisture = 45`, if all values of the line are numbers and
-    all its words belong to names or units. A line is also rejected if a value does not have the data type that the
-    settings declare for its quantity. If `takes_colons` is True, pairs such as `T:21.5` are
-    accepted too.
+    all its words belong to names or units. A line is also rejected if a value does not have the
+    data type that the settings declare for its quantity. If `takes_colons` is True, pairs such as
+    `T:21.5` are accepted too.
     """
 
     def __init__(
