@@ -71,6 +71,7 @@ class DlmsDecoder(ScanningDecoder):
         self._settings = settings
         self._message = b""
         self._blocks = b""
+        self._block_number = 0
 
     def begin(self, *, mid_line: bool) -> None:
         """Discard frames and messages that were incomplete when the port was closed."""
@@ -131,6 +132,9 @@ class DlmsDecoder(ScanningDecoder):
     def _message_with_part(self, part: Part) -> bytes | None:
         """Add a part to the current message. Return the message if it is complete, otherwise None.
 
+        Only the first block of a general-block-transfer has an LLC header (Landis+Gyr E450). The
+        frame of any other block therefore does not indicate that it carries a first part.
+
         Raises:
             Damaged: with reason "truncated" if the first part is missing, or "overlong" if the
                 message is too long.
@@ -139,7 +143,7 @@ class DlmsDecoder(ScanningDecoder):
             if self._message:
                 self.tally.damaged["truncated"] += 1
             self._message = b""
-        elif not self._message:
+        elif not self._message and not (self._blocks and part.data[:1] == bytes((_BLOCK,))):
             raise Damaged("truncated")
         message, self._message = self._message + part.data, b""
         if len(message) > MESSAGE_BYTES_MAX:
@@ -155,19 +159,24 @@ class DlmsDecoder(ScanningDecoder):
         If this is the last block, return the complete message. Otherwise return None.
 
         Raises:
-            Damaged: with reason "dlms" if the block is invalid, or "overlong" if the message is too
-                long.
+            Damaged: with reason "dlms" if the block is invalid, "truncated" if a block before it is
+                missing, or "overlong" if the message is too long.
         """
         found = length_at(block, _BLOCK_HEAD_BYTES)
         if found is None:
             raise Damaged("dlms")
         number = int.from_bytes(block[2:4])
-        blocks = (b"" if number <= 1 else self._blocks) + block[found[1] : found[1] + found[0]]
-        self._blocks = b""
+        before, self._blocks = self._blocks, b""
+        if number <= 1:
+            self.tally.damaged.update(["truncated"] if before else [])
+            before = b""
+        elif not before or number != self._block_number + 1:
+            raise Damaged("truncated")
+        blocks = before + block[found[1] : found[1] + found[0]]
         if len(blocks) > MESSAGE_BYTES_MAX:
             raise Damaged("overlong")
         if not block[1] & _LAST_BLOCK:
-            self._blocks = blocks
+            self._blocks, self._block_number = blocks, number
             return None
         return blocks
 

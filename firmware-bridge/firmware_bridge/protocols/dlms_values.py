@@ -2,12 +2,12 @@
 
 Most meters send the OBIS code before each value, in one flat list or in nested structures. Aidon,
 Sagemcom and the Austrian Kaifa meters add a scaler and a unit after the value. Kamstrup meters do
-not. The Norwegian Kaifa meters send lists of different lengths, without codes. Landis+Gyr meters
+not, and Landis+Gyr E450 meters in some grids do not either. The Norwegian Kaifa meters send lists of different lengths, without codes. Landis+Gyr meters
 send a list of the OBIS codes first, and then the values.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
 from firmware_bridge.protocols.dlms_data import Data, Enumerated
@@ -123,6 +123,26 @@ def _scale_of(data: Data) -> tuple[int | None, int | None]:
 
 
 _WATT, _VAR, _AMPERE, _VOLT, _WATT_HOUR, _VAR_HOUR = 27, 29, 33, 35, 30, 32
+_USUAL_UNITS: Final = {
+    ("7", 1): _WATT, ("7", 2): _WATT, ("7", 16): _WATT, ("7", 3): _VAR, ("7", 4): _VAR,
+    ("8", 1): _WATT_HOUR, ("8", 2): _WATT_HOUR, ("8", 3): _VAR_HOUR, ("8", 4): _VAR_HOUR,
+}  # fmt: skip
+"""Units of integers from meters that send none, by D and by C of the total of all phases."""
+_SCALES_OF_KAMSTRUP: Final[Mapping[tuple[str, int], tuple[int, int | None]]] = {
+    **{key: (1 if key[0] == "8" else 0, unit) for key, unit in _USUAL_UNITS.items()},
+    ("7", 11): (-2, _AMPERE), ("7", 12): (0, _VOLT), ("7", 13): (-2, None),
+}  # fmt: skip
+"""Powers of ten and units of Kamstrup meters, by D and by C of the total of all phases."""
+
+
+def _measures(code: Code) -> tuple[str, int] | None:
+    """Return D of an OBIS code, and the C that the same quantity has for all phases together.
+
+    For phase L1, C is 20 higher than for the total, for L2 40, and for L3 60. Return None if the
+    code is not about electricity.
+    """
+    c = int(code.c)
+    return (code.d, c % 20 if 20 < c < 80 else c) if code.a == "1" else None
 
 
 def _kamstrup_object(found: _Object) -> _Object:
@@ -131,16 +151,11 @@ def _kamstrup_object(found: _Object) -> _Object:
     Both follow from the OBIS code, because all Kamstrup meters use the same scales. For example,
     they send currents in steps of 0.01 A, and energies in steps of 10 Wh.
     """
-    c, d = int(found.code.c), found.code.d
-    if found.code.a != "1" or not isinstance(found.value, int):
+    measures = _measures(found.code)
+    if measures not in _SCALES_OF_KAMSTRUP or not isinstance(found.value, int):
         return found
-    if d == "8":
-        return found._replace(power_of_ten=1, unit=_WATT_HOUR if c in (1, 2) else _VAR_HOUR)
-    if c in (31, 51, 71):
-        return found._replace(power_of_ten=-2, unit=_AMPERE)
-    if c in (32, 52, 72):
-        return found._replace(power_of_ten=0, unit=_VOLT)
-    return found._replace(power_of_ten=0, unit=_VAR if c in (3, 4) else _WATT)
+    power, unit = _SCALES_OF_KAMSTRUP[measures]
+    return found._replace(power_of_ten=power, unit=unit)
 
 
 _POWERS: Final = ("1.7", "2.7", "3.7", "4.7")
@@ -206,11 +221,8 @@ def _landis_values(data: list[Data]) -> Iterator[_Object]:
     codes = [code_of(each[1]) for each in listed if isinstance(each, list)]
     for code, value in zip(codes[-(len(data) - 1) :] if len(data) > 1 else [], data[1:],
                            strict=False):  # fmt: skip
-        if code is None:
-            continue
-        is_energy, is_power = code.d == "8", code.d == "7" and code.c in ("1", "2", "16")
-        unit = _WATT_HOUR if is_energy and code.c in ("1", "2") else _WATT if is_power else None
-        yield _Object(code, value, 0 if unit else None, unit)
+        if code is not None:
+            yield _Object(code, value)
 
 
 def _measurement_of(found: _Object) -> Measurement | None:
@@ -225,8 +237,13 @@ def _measurement_of(found: _Object) -> Measurement | None:
     value = _value_of(found)
     if is_number(found.code) and isinstance(value, bool | str):
         raise Damaged(TYPE)
-    unit = UNITS_OF_DLMS.get(found.unit) if found.unit is not None else None
-    return Measurement(name_of(found.code), value, unit)
+    unit = found.unit
+    measures = _measures(found.code)
+    if unit is None and measures is not None and isinstance(found.value, int):
+        unit = _USUAL_UNITS.get(measures)
+    return Measurement(
+        name_of(found.code), value, None if unit is None else UNITS_OF_DLMS.get(unit)
+    )
 
 
 def _value_of(found: _Object) -> Value:

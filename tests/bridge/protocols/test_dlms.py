@@ -61,6 +61,15 @@ def split_mbus(message: bytes, size: int = 100) -> bytes:
     )
 
 
+def blocks_of_landis(*sent: int) -> bytes:
+    """Return blocks of AIDON as an E450 sends them: only the first one has an LLC header."""
+    parts = (AIDON[:50], AIDON[50:90], AIDON[90:])
+    return b"".join(
+        hdlc(block(parts[number - 1], number, is_last=number == 3), is_first=number == 1)
+        for number in sent
+    )
+
+
 @pytest.mark.parametrize(
     "stream",
     [
@@ -71,6 +80,7 @@ def split_mbus(message: bytes, size: int = 100) -> bytes:
         split_mbus(AIDON) * 2,
         mbus(AIDON, 0, is_last=True) * 2,
         hdlc(block(AIDON[:50], 1, is_last=False)) + hdlc(block(AIDON[50:], 2, is_last=True)) + GOOD,
+        blocks_of_landis(1, 2, 3) * 2,
     ],
 )
 def test_a_message_is_read_however_it_is_carried(stream: bytes) -> None:
@@ -117,6 +127,9 @@ def test_a_key_that_is_right_in_the_first_byte_alone_is_wrong_too() -> None:
         (split_hdlc(AIDON)[: len(split_hdlc(AIDON)) // 2], {"truncated": 1}),
         (split_mbus(AIDON)[:-120], {"truncated": 1}),
         (hdlc(AIDON, is_first=False), {"truncated": 1}),
+        (blocks_of_landis(1, 3), {"truncated": 1}),
+        (blocks_of_landis(2, 3), {"truncated": 2}),
+        (blocks_of_landis(1, 2) + blocks_of_landis(1, 2, 3), {"truncated": 1}),
         (hdlc(b"\x99\x00"), {"dlms": 1}),
         (hdlc(notification(u32(1))), {"layout": 1}),
     ],

@@ -71,6 +71,12 @@ def test_kamstrup_leaves_units_out() -> None:
         obis(0, 1, 1, 0, 0, 255), time(),
         obis(1, 1, 1, 8, 0, 255), u32(123456),
         obis(1, 1, 3, 8, 0, 255), u32(7),
+        obis(1, 1, 0, 0, 1, 255), u32(12345678),
+        obis(1, 1, 41, 7, 0, 255), u32(424),
+        obis(1, 1, 63, 7, 0, 255), u32(9),
+        obis(1, 1, 13, 7, 0, 255), u16(83),
+        obis(1, 1, 33, 7, 0, 255), u16(31),
+        obis(1, 1, 21, 8, 0, 255), u32(1211644),
     )  # fmt: skip
     assert read(data) == {
         "meter_number": ("5706567000000000", None),
@@ -81,6 +87,29 @@ def test_kamstrup_leaves_units_out() -> None:
         "meter_time": ("2026-11-26 10:42:05", None),
         "energy_import": (1234560, "Wh"),
         "reactive_energy_import": (70, "varh"),
+        "1-0:0.0.1": (12345678, None),
+        "power_import_l2": (424, "W"),
+        "reactive_power_import_l3": (9, "var"),
+        "power_factor": (0.83, None),
+        "power_factor_l1": (0.31, None),
+        "energy_import_l1": (12116440, "Wh"),
+    }
+
+
+def test_an_e450_in_switzerland_sends_codes_and_values_without_units() -> None:
+    data = structure(
+        time(),
+        obis(1, 0, 1, 8, 0, 255), u32(12048950), obis(1, 0, 1, 7, 0, 255), u32(545),
+        obis(1, 0, 2, 8, 1, 255), u32(18054), obis(1, 0, 4, 8, 0, 255), u32(9801363),
+        obis(1, 0, 4, 7, 0, 255), u32(379), obis(1, 0, 32, 7, 0, 255), u16(238),
+    )  # fmt: skip
+    assert read(data) == {
+        "energy_import": (12048950, "Wh"),
+        "power_import": (545, "W"),
+        "energy_export_t1": (18054, "Wh"),
+        "reactive_energy_export": (9801363, "varh"),
+        "reactive_power_export": (379, "var"),
+        "voltage_l1": (238, None),
     }
 
 
