@@ -1,9 +1,9 @@
 """Converts the values in a DLMS message to measurements. Each manufacturer uses its own layout.
 
 Most meters send the OBIS code before each value, in one flat list or in nested structures. Aidon,
-Sagemcom and the Austrian Kaifa meters add a scaler and a unit after the value. Kamstrup meters do
-not, and Landis+Gyr E450 meters in some grids do not either. The Norwegian Kaifa meters send lists of different lengths, without codes. Landis+Gyr meters
-send a list of the OBIS codes first, and then the values.
+Sagemcom and the Austrian Kaifa meters add a scaler and a unit after the value. Kamstrup meters and
+some Landis+Gyr E450 meters do not. The Norwegian Kaifa meters send lists of different lengths,
+without codes. Other Landis+Gyr meters send a list of the OBIS codes first, and then the values.
 """
 
 from collections import Counter
@@ -152,9 +152,10 @@ def _kamstrup_object(found: _Object) -> _Object:
     they send currents in steps of 0.01 A, and energies in steps of 10 Wh.
     """
     measures = _measures(found.code)
-    if measures not in _SCALES_OF_KAMSTRUP or not isinstance(found.value, int):
+    scale = None if measures is None else _SCALES_OF_KAMSTRUP.get(measures)
+    if scale is None or not isinstance(found.value, int):
         return found
-    power, unit = _SCALES_OF_KAMSTRUP[measures]
+    power, unit = scale
     return found._replace(power_of_ten=power, unit=unit)
 
 

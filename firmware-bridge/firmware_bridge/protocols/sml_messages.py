@@ -11,7 +11,7 @@ length. 0x00 ends a message.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final, Self
 
 from firmware_bridge.protocols.frame import TYPE, Damaged
@@ -70,10 +70,11 @@ def read_messages(data: bytes, skipped: Counter[str]) -> Quantities:
     try:
         for entry, server in _entries_of(data, skipped):
             try:
-                code, its_status, measurement = _reading_of_entry(entry, server)
+                read = _reading_of_entry(entry, server, _status_in(statuses))
             except Damaged as damage:
                 skipped[damage.reason] += 1
                 continue
+            code, its_status, measurement = read
             if measurement is not None:
                 quantities.setdefault(measurement.name, []).append(measurement)
             if its_status is not None:
@@ -82,10 +83,13 @@ def read_messages(data: bytes, skipped: Counter[str]) -> Quantities:
         if not quantities:
             raise
         skipped[damage.reason] += 1
-    status = next((statuses[each] for each in _STATUS_OF if each in statuses), None)
-    for each in _status_values(status, quantities):
+    for each in _status_values(_status_in(statuses), quantities):
         quantities[each.name] = [each]
     return quantities
+
+
+def _status_in(statuses: Mapping[str, int]) -> int | None:
+    return next((statuses[each] for each in _STATUS_OF if each in statuses), None)
 
 
 def _status_values(status: int | None, quantities: Quantities) -> Iterator[Measurement]:
@@ -216,25 +220,29 @@ class _Shortened(int):
     unsigned: int
 
 
-def _omits_zeros(server: Element) -> bool:
+def _omits_zeros(server: Element, status: int | None) -> bool:
     """Return True if a meter omits the leading zero bytes of a positive power.
 
-    `server` is the identifier of the meter. DZG meters with a serial number below 60,000,000 do
-    this. For example, they send 200 W as C8, which means -56 as a signed byte. They send negative
-    powers with all four bytes.
+    `server` is the identifier of the meter, and `status` is its status word. DZG meters with a
+    serial number below 60,000,000 do this. For example, they send 200 W as C8, which means -56 as a
+    signed byte. Some of them (DWSB, DVSB) send negative powers in few bytes too: the status word
+    then means export.
     """
     if not isinstance(server, bytes) or not server.startswith(_DZG):
+        return False
+    if status is not None and _exports(status, is_basic_meter=True):
         return False
     return int.from_bytes(server[-4:]) < _DZG_FIXED_FROM
 
 
 def _reading_of_entry(
-    entry: Element, server: Element
+    entry: Element, server: Element, meter_status: int | None
 ) -> tuple[Code, int | None, Measurement | None]:
     """Return the OBIS code, the status word and the measurement of a list entry.
 
     The status word is None if it is missing. The measurement is None if the entry has no value.
-    `server` is the identifier of the meter.
+    `server` is the identifier of the meter, and `meter_status` is the status word in an entry
+    before this one.
 
     Raises:
         Damaged: with reason "sml", "value" or "type" if the entry cannot be read.
@@ -246,7 +254,7 @@ def _reading_of_entry(
     if value is None:
         return found, _status_of(status), None
     if isinstance(value, _Shortened):
-        is_positive = name_of(found) in _POWERS and _omits_zeros(server)
+        is_positive = name_of(found) in _POWERS and _omits_zeros(server, meter_status)
         value = value.unsigned if is_positive else int(value)
     reading = _reading_of(value, scaler)
     if is_number(found) and isinstance(reading, bool | str):

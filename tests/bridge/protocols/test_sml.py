@@ -126,3 +126,26 @@ def test_old_meters_of_dzg_leave_out_zeros_before_a_positive_power(
     assert server in data.hex()
     (frame,) = make().feed(sml_file(data))
     assert frame.quantities["power"][0].value == power
+
+
+@pytest.mark.parametrize(
+    ("status", "value", "power"),
+    [
+        ("641c7904", "54fecbfd", -788.51),  # DWSB20.2TH while exporting
+        ("641c7904", "5386d4", -310.2),
+        ("641c0104", "538b28", 356.24),  # DVS74 while importing
+        ("64040104", "53c60c", 507.0),  # DVS74 for one phase and one direction
+        ("641c7904", "55fffecbfd", -788.51),
+        ("641c0904", "530c0c", -30.84),
+    ],
+)
+def test_the_status_word_of_an_old_meter_of_dzg_tells_export_from_omitted_zeros(
+    status: str, value: str, power: float
+) -> None:
+    energy = f"77070100010800ff{status}01621e52ff5415bbaa01"
+    data = message(energy, entry("0100100700ff", value, unit="621b", scaler="52fe"))
+    data = data.replace(
+        bytes.fromhex("0a01484c59020003a910"), bytes.fromhex("0a01445a4700025e8f3a")
+    )
+    (frame,) = make().feed(sml_file(data))
+    assert frame.quantities["power"][0].value == power
