@@ -67,6 +67,7 @@ _KEYS: Final = {
     "ms": SensorKeys("ms", "duration"),
     "min": SensorKeys("min", "duration"),
     "h": SensorKeys("h", "duration"),
+    "d": SensorKeys("d", "duration"),
     "dBm": SensorKeys("dBm", "signal_strength"),
     "pH": SensorKeys(None, "ph"),
     # An amount outside a meter may rise and fall: without a state class there are no sums.

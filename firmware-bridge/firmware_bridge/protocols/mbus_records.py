@@ -13,16 +13,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from firmware_bridge.protocols.frame import Damaged
-from firmware_bridge.protocols.mbus_values import (
-    TABLES,
-    Meaning,
-    bcd_of,
-    date_of,
-    maker_of,
-    number_of,
-    time_of,
-)
-from firmware_bridge.protocols.text_values import in_range, name_for
+from firmware_bridge.protocols.mbus_extensions import meaning_of
+from firmware_bridge.protocols.mbus_values import Meaning, bcd_of, clock_of, maker_of, number_of
+from firmware_bridge.protocols.text_values import in_range
 from firmware_bridge.readings.measurement import Measurement, Quantities, Value
 from firmware_bridge.readings.scaling import OutOfRange, scaled
 
@@ -32,15 +25,19 @@ EXTENSIONS_MAX: Final = 10
 MEDIA: Final = {
     0: "other", 1: "oil", 2: "electricity", 3: "gas", 4: "heat", 5: "steam", 6: "warm water",
     7: "water", 8: "heat cost", 9: "compressed air", 10: "cooling", 11: "cooling", 12: "heat",
-    13: "heat and cooling", 21: "hot water", 22: "cold water",
+    13: "heat and cooling", 21: "hot water", 22: "cold water", 23: "dual water", 24: "pressure",
+    26: "smoke", 27: "room", 28: "gas detector", 32: "breaker", 33: "valve", 40: "waste water",
 }  # fmt: skip
 _FORM_BYTES: Final = {0: 0, 1: 1, 2: 2, 3: 3, 4: 4, 5: 4, 6: 6, 7: 8, 8: 0,
                       9: 1, 10: 2, 11: 3, 12: 4, 14: 6}  # fmt: skip
 _VARIABLE: Final = 13
 _FUNCTIONS: Final = ("", "_max", "_min", "_error")
-_PHASES: Final = {1: "_l1", 2: "_l2", 3: "_l3", 4: "_neutral"}
 _MAKER_SPECIFIC, _MORE_FOLLOW, _FILLER = 0x0F, 0x1F, 0x2F
-_READ_ERRORS = range(0x01, 0x20)
+_TEXT_UNIT = 0x7C
+_LONG_NUMBERS: Final = {0xF0: 16, 0xF1: 20, 0xF2: 24, 0xF3: 28, 0xF4: 32, 0xF5: 48, 0xF6: 64}
+"""Bytes of long binary numbers, by the length code."""
+_NUMBER_BYTES_MAX: Final = 8
+"""Maximum bytes of a binary number that is published as a number, in 64 bits."""
 
 
 @dataclass(frozen=True)
@@ -143,12 +140,35 @@ class _Reader:
             found.append(first)
         return found
 
+    def unit_extensions(self, vif: int) -> tuple[list[int], bytes]:
+        """Read the extension bytes after a VIF, and the text if the unit is written as text.
+
+        The text begins with its length. Most meters send the text directly after the VIF, and some
+        send it after the extension bytes, as later editions of the standard require.
+        """
+        is_text = vif & 0x7F == _TEXT_UNIT
+        text = self._printable() if is_text else b""
+        vifes = self.extensions(vif)
+        if is_text and not text:
+            text = self.take(self.byte())
+        return vifes, text[::-1]
+
+    def _printable(self) -> bytes:
+        """Read a text if the next byte is the length of a printable text, otherwise nothing."""
+        if self.is_over:
+            return b""
+        first = self._position + 1
+        text = self._data[first : first + self._data[self._position]]
+        if len(text) < self._data[self._position] or not text.decode("latin-1").isprintable():
+            return b""
+        self._position = first + len(text)
+        return text
+
 
 def _record(dif: int, reader: _Reader, header: Header) -> Measurement | None:
     difes = reader.extensions(dif)
     vif = reader.byte()
-    text = reader.take(reader.byte())[::-1] if vif & 0x7F == 0x7C else b""
-    vifes = reader.extensions(vif)
+    vifes, text = reader.unit_extensions(vif)
     form = dif & 15
     size = _FORM_BYTES.get(form, 0)
     if form == _VARIABLE:
@@ -156,13 +176,13 @@ def _record(dif: int, reader: _Reader, header: Header) -> Measurement | None:
     data = reader.take(_variable_bytes(size) if form == _VARIABLE else size)
     if form in (0, 8):
         return None  # There is no value, or the meter expects a selection for readout.
-    meaning, suffix = _meaning_of(vif, vifes, text)
-    name = f"{header.prefix if meaning.name == 'volume' else ''}{meaning.name}{suffix}"
-    name += _suffix_of(dif, difes)
     try:
+        meaning, suffix = meaning_of(vif, vifes, text)
         value = _text_of(data, size) if form == _VARIABLE else _value_of(data, form, meaning)
     except (Damaged, OutOfRange) as damage:
         raise _SkippedRecord(damage.reason if isinstance(damage, Damaged) else "value") from None
+    name = f"{header.prefix if meaning.name == 'volume' else ''}{meaning.name}{suffix}"
+    name += _suffix_of(dif, difes)
     return Measurement(name, value, None if isinstance(value, str) else meaning.unit)
 
 
@@ -180,49 +200,9 @@ def _suffix_of(dif: int, difes: list[int]) -> str:
     )
 
 
-def _meaning_of(vif: int, vifes: list[int], text: bytes) -> tuple[Meaning, str]:
-    """Return the meaning of the unit code `vif`, and a suffix for the name of the value.
-
-    The extension codes `vifes` determine the suffix, and can change the power of ten. If the meter
-    describes the value in plain text, `text` contains this description.
-    """
-    rest = list(vifes)
-    if vif in (0xFB, 0xFD) and rest:
-        code = rest.pop(0) & 0x7F
-        meaning = TABLES[vif].get(code, Meaning(f"vif_{vif:02x}{code:02x}"))
-    elif text:
-        meaning = Meaning(name_for(text.decode("ascii", "replace")) or "text")
-    else:
-        meaning = TABLES[None].get(vif & 0x7F, Meaning(f"vif_{vif & 0x7F:02x}"))
-    suffix, power = "", meaning.power_of_ten
-    if vif & 0x7F == 0x7F:  # The manufacturer defines this code and all that follow.
-        return meaning, "".join(f"_{each & 0x7F:02x}" for each in rest)
-    while rest:
-        code = rest.pop(0) & 0x7F
-        if code in _READ_ERRORS:
-            raise _SkippedRecord("not_measured")
-        if 0x70 <= code <= 0x77:
-            power += code - 0x76
-        elif code == 0x7D:
-            power += 3
-        elif code == 0x3C:
-            suffix += "_export"
-        elif code == 0x7C and rest:
-            following = rest.pop(0) & 0x7F
-            suffix += _PHASES.get(following, f"_vife_7c{following:02x}")
-        elif code == 0x7F:
-            suffix += "_" + "".join(f"{each & 0x7F:02x}" for each in rest) if rest else "_maker"
-            break
-        elif code not in (0x00, 0x3B):
-            suffix += f"_vife_{code:02x}"
-    return meaning._replace(power_of_ten=power), suffix
-
-
 def _value_of(data: bytes, form: int, meaning: Meaning) -> Value:
-    if meaning.form == "date" and len(data) == 2:
-        return date_of(data)
-    if meaning.form in ("date", "time") and len(data) == 4:
-        return time_of(data)
+    if meaning.form == "time" and form < 8:
+        return clock_of(data)
     if meaning.form == "bits" and form < 8:
         return int.from_bytes(data, "little")
     if meaning.form not in ("number", "bits"):
@@ -240,16 +220,26 @@ def _variable_bytes(size: int) -> int:
     for first, last in ((0x00, 0xBF), (0xC0, 0xCF), (0xD0, 0xDF), (0xE0, 0xEF)):
         if first <= size <= last:
             return size - first
+    if size in _LONG_NUMBERS:
+        return _LONG_NUMBERS[size]
     raise Damaged("length")
 
 
 def _text_of(data: bytes, size: int) -> Value:
+    """Decode a value of variable length: a text, a BCD number or a binary number.
+
+    Meters fill texts up with blanks or zeros.
+    """
     if size < 0xC0:
-        text = data[::-1].decode("latin-1")
+        text = data[::-1].decode("latin-1").strip(" \0")
+        if not text:
+            raise Damaged("not_measured")
         return text if text.isprintable() else data[::-1].hex()
     if size < 0xE0:
         number = bcd_of(data) if data else 0
         return in_range(-number if size >= 0xD0 else number)
+    if len(data) > _NUMBER_BYTES_MAX:
+        return data[::-1].hex()
     return in_range(int.from_bytes(data, "little", signed=True))
 
 

@@ -12,6 +12,7 @@ from typing import Final
 from firmware_bridge.protocols.frame import Damaged
 
 MODE: Final = 5
+_UNUSED: Final = 0xFFFF
 _BLOCK_BYTES: Final = 16
 _VERIFICATION: Final = b"\x2f\x2f"
 
@@ -19,7 +20,8 @@ _VERIFICATION: Final = b"\x2f\x2f"
 def decrypted(header: bytes, data: bytes, key: bytes | None) -> bytes:
     """Decrypt the values in `data`. Values that are not encrypted are returned unchanged.
 
-    `header` contains the 12 bytes before the values.
+    `header` contains the 12 bytes before the values. Meters from the time before encryption may
+    fill the word with ones (Aquametro CALEC MB).
 
     Raises:
         Damaged: with reason "encrypted" if there is no key or the mode is not supported, "key" if
@@ -28,7 +30,7 @@ def decrypted(header: bytes, data: bytes, key: bytes | None) -> bytes:
     """
     word = int.from_bytes(header[10:12], "little")
     mode, size = word >> 8 & 0x1F, (word >> 4 & 0x0F) * _BLOCK_BYTES
-    if mode == 0:
+    if mode == 0 or word == _UNUSED:
         return data
     if mode != MODE or key is None:
         raise Damaged("encrypted")

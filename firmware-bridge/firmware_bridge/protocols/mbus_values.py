@@ -12,7 +12,7 @@ class Meaning(NamedTuple):
     """The name and unit of a value, and the scale of its number.
 
     The number is multiplied by 10 to the power of `power_of_ten`, and by `factor`. `form` is
-    "number", "date", "time", "text", or "bits" for an unsigned integer.
+    "number", "time", "text", or "bits" for an unsigned integer.
     """
 
     name: str
@@ -22,7 +22,7 @@ class Meaning(NamedTuple):
     factor: int = 1
 
 
-_DURATIONS: Final = ("s", "min", "h", "d")
+DURATIONS: Final = ("s", "min", "h", "d")
 _RANGES: Final[Sequence[tuple[int, int, str, str, int, int]]] = (
     # first code, count, name, unit, power of ten of the first code, factor
     (0x00, 8, "energy", "kWh", -6, 1),
@@ -51,15 +51,16 @@ _PLAIN: Final = {
         first + offset: Meaning(name, unit)
         for first, name in ((0x20, "on_time"), (0x24, "operating_time"),
                             (0x70, "averaging_duration"), (0x74, "actuality_duration"))
-        for offset, unit in enumerate(_DURATIONS)
+        for offset, unit in enumerate(DURATIONS)
     },
-    0x6C: Meaning("date", form="date"), 0x6D: Meaning("date_time", form="time"),
+    0x6C: Meaning("date", form="time"), 0x6D: Meaning("date_time", form="time"),
     0x6E: Meaning("heat_cost"), 0x78: Meaning("fabrication_number", form="text"),
     0x79: Meaning("identification", form="text"), 0x7A: Meaning("bus_address"),
 }  # fmt: skip
 _FB: Final = {
     0x00: Meaning("energy", "kWh", 2), 0x01: Meaning("energy", "kWh", 3),
     0x02: Meaning("reactive_energy", "kvarh", 0), 0x03: Meaning("reactive_energy", "kvarh", 1),
+    0x04: Meaning("apparent_energy", "kVAh", 0), 0x05: Meaning("apparent_energy", "kVAh", 1),
     0x08: Meaning("energy", "J", 8), 0x09: Meaning("energy", "J", 9),
     0x10: Meaning("volume", "m3", 2), 0x11: Meaning("volume", "m3", 3),
     0x18: Meaning("mass", "kg", 5), 0x19: Meaning("mass", "kg", 6),
@@ -78,10 +79,13 @@ _FD: Final = {
     0x17: Meaning("error_flags", form="bits"), 0x1A: Meaning("digital_output", form="bits"),
     0x1B: Meaning("digital_input", form="bits"),
     0x3A: Meaning("value"), 0x60: Meaning("resets"), 0x61: Meaning("cumulations"),
+    0x70: Meaning("battery_change_time", form="time"), 0x71: Meaning("signal_strength", "dBm"),
     0x74: Meaning("battery_days", "d"),
     **{0x40 + n: Meaning("voltage", "V", n - 9) for n in range(16)},
     **{0x50 + n: Meaning("current", "A", n - 12) for n in range(16)},
 }  # fmt: skip
+_YEARS, _LAST_YEAR_OF_2000 = 100, 80
+"""Number of years in a date, and the last one that EN 13757-3 counts from 2000."""
 TABLES: Final = {None: _PLAIN, 0xFB: _FB, 0xFD: _FD}
 
 
@@ -115,16 +119,37 @@ def bcd_of(data: bytes) -> int:
     return -int(digits) if is_negative else int(digits)
 
 
+def clock_of(data: bytes) -> str:
+    """Decode a date, a time, or both, as the meter's clock shows it. The length gives the type.
+
+    Raises:
+        Damaged: with reason "time" if the time does not exist, if the meter marks it as invalid, or
+            if the type is unknown.
+    """
+    if len(data) == 2:
+        return date_of(data)
+    if len(data) == 4:
+        return time_of(data)
+    if len(data) == 3 and data[0] < 60 and data[1] < 60 and data[2] < 24:
+        return f"{data[2]:02}:{data[1]:02}:{data[0]:02}"  # type J
+    if len(data) == 6:
+        return _time_with_seconds_of(data)
+    raise Damaged("time")
+
+
 def date_of(data: bytes) -> str:
-    """Decode a date (type G) as `YYYY-MM-DD`.
+    """Decode a date (type G) as `YYYY-MM-DD`. The years 81 to 99 are in the 20th century.
 
     Raises:
         Damaged: with reason "time" if the date does not exist.
     """
     day, month = data[0] & 31, data[1] & 15
     year = (data[0] >> 5) | (data[1] >> 4) << 3
+    if year >= _YEARS:
+        raise Damaged("time")
     try:
-        return datetime.date(2000 + year % 100, month, day).isoformat()
+        century = 1900 if year > _LAST_YEAR_OF_2000 else 2000
+        return datetime.date(century + year, month, day).isoformat()
     except ValueError:
         raise Damaged("time") from None
 
@@ -139,6 +164,14 @@ def time_of(data: bytes) -> str:
     if data[0] & 0x80 or minute > 59 or hour > 23:
         raise Damaged("time")
     return f"{date_of(data[2:])} {hour:02}:{minute:02}"
+
+
+def _time_with_seconds_of(data: bytes) -> str:
+    """Decode a time (type I) as `YYYY-MM-DD hh:mm:ss`. The last of the 6 bytes is the week."""
+    second, minute, hour = data[0] & 63, data[1] & 63, data[2] & 31
+    if data[1] & 0x80 or second > 59 or minute > 59 or hour > 23:
+        raise Damaged("time")
+    return f"{date_of(data[3:5])} {hour:02}:{minute:02}:{second:02}"
 
 
 def maker_of(code: int) -> str:

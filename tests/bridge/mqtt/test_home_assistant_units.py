@@ -13,7 +13,7 @@ from tests.bridge.mqtt.home_assistant import SENSOR_CLASSES
 def test_home_assistant_allows_each_pair_of_class_and_unit(
     is_meter: bool, medium: str | None
 ) -> None:
-    for unit in sorted({*UNITS, *joined_units.UNITS, "degF", "GJ", "MJ"}):
+    for unit in sorted({*UNITS, *joined_units.UNITS, "degF", "GJ", "MJ", "MWh", "d"}):
         shown = sensor_keys_of(unit, is_meter=is_meter, medium=medium)
         if shown.device_class is not None:
             units, state_classes = SENSOR_CLASSES[shown.device_class]
@@ -40,6 +40,7 @@ def test_home_assistant_allows_each_pair_of_class_and_unit(
         ("lat", False, SensorKeys("°", None, None)),
         ("widgets", False, SensorKeys("widgets")),
         ("pH", False, SensorKeys(None, "ph")),
+        ("d", True, SensorKeys("d", "duration")),
         (None, False, SensorKeys(None)),
     ],
 )

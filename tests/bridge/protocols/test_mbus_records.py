@@ -52,6 +52,23 @@ def read(data: str, header: Header = HEAT) -> dict[str, tuple[object, str | None
         ("0d fd 3a c2 3412", "value", 1234, None),
         ("02 7c 03 545342 0500", "BST", 5, None),
         ("02 ff 81 00 0500", "vif_7f_01_00", 5, None),
+        # Elvaco CMa10; the same unit in the order of later editions; Itron Cyble
+        ("02 fc 03 485225 74 3412", "humidity", 46.6, "%RH"),
+        ("02 fc 74 03 485225 3412", "humidity", 46.6, "%RH"),
+        ("0d 7c 08 4449202e74737563 0a 3535373637302020 2020", "cust._ID", "076755", None),
+        ("0d fd 0c 06 000000312e31", "model", "1.1", None),
+        # Landis+Gyr G350; Landis+Gyr Ultraheat T230; Sensus PolluStat; the time of day
+        ("46 6d 000008162700", "date_time_storage_1", "2016-07-22 08:00:00", None),
+        ("94 10 da 6f 32147a18", "flow_temperature_time_max_t1", "2011-08-26 20:50", None),
+        ("04 be 50 71bbb000", "volume_flow_lower_limit_first_duration", 11582321, "s"),
+        ("03 6d 1e2a0a", "date_time", "10:42:30", None),
+        ("04 90 28 08000000", "volume_vife_28", 0.000008, "m3/pulse"),
+        (
+            "0d 7c 02 5750 f0" + "96075b2a27a693013db51ab3dcd13e17",
+            "PW",
+            "173ed1dcb31ab53d0193a6272a5b0796",
+            None,
+        ),
     ],
 )
 def test_a_value_has_its_name_number_and_unit(
@@ -83,6 +100,11 @@ def test_a_second_value_of_one_name_is_counted_in_it() -> None:
         ("0c 06 ab000000", "value"),
         ("04 6d aa0a5a3b", "time"),
         ("05 5b 0000c07f", "value"),
+        ("0d fd 0c 04 20202020", "not_measured"),
+        ("46 6d 008008162700", "time"),
+        ("04 6d 0000e1f1", "time"),
+        ("03 6d ffffff", "time"),
+        ("94 10 da 6f 00000000", "time"),
     ],
 )
 def test_a_value_that_cannot_be_read_costs_itself(data: str, reason: str) -> None:

@@ -51,3 +51,7 @@ def test_what_cannot_be_decrypted_has_its_reason(
 def test_no_bytes_make_it_raise_anything_but_damage(header: bytes, data: bytes) -> None:
     with contextlib.suppress(Damaged):
         assert len(decrypted(header, data, KEY)) == len(data)
+
+
+def test_a_word_of_ones_is_from_before_encryption() -> None:
+    assert decrypted(HEADER[:10] + b"\xff\xff", b"\x01\x13\x05", None) == b"\x01\x13\x05"

@@ -36,7 +36,8 @@ def test_dates_and_times_are_those_of_the_meter_s_clock() -> None:
     # 31 December 2025; 26 November 2026, 10:42.
     assert date_of(bytes.fromhex("3f3c")) == "2025-12-31"
     assert time_of(bytes.fromhex("2a0a5a3b")) == "2026-11-26 10:42"
-    for wrong in ("aa0a5a3b", "3e0a5a3b", "2a0a003b"):
+    assert time_of(bytes.fromhex("100905c5")) == "1996-05-05 09:16"
+    for wrong in ("aa0a5a3b", "3e0a5a3b", "2a0a003b", "0000e1f1"):
         with pytest.raises(Damaged, match="time"):
             time_of(bytes.fromhex(wrong))
 
