@@ -1,8 +1,8 @@
 """Unit codes of M-Bus values and their extension codes (EN 13757-3, VIF and VIFE).
 
 An extension code can change the scale of a value, qualify it, or give it another meaning. For
-example, after the code for a flow temperature, one extension code says that the value is the time
-at which this temperature occurred, and another that it is the time for which it was too high.
+example, an extension code after the code for a flow temperature can mean the time of the maximum
+temperature, or the duration of a temperature beyond a limit.
 """
 
 from typing import Final

@@ -34,6 +34,9 @@ _VARIABLE: Final = 13
 _FUNCTIONS: Final = ("", "_max", "_min", "_error")
 _MAKER_SPECIFIC, _MORE_FOLLOW, _FILLER = 0x0F, 0x1F, 0x2F
 _TEXT_UNIT = 0x7C
+_IN_ERROR, _NINE_NINE = 3, b"\x99"
+"""DIF function of a value in the error state, and the bytes that meters then send in place of one.
+"""
 _LONG_NUMBERS: Final = {0xF0: 16, 0xF1: 20, 0xF2: 24, 0xF3: 28, 0xF4: 32, 0xF5: 48, 0xF6: 64}
 """Bytes of long binary numbers, by the length code."""
 _NUMBER_BYTES_MAX: Final = 8
@@ -177,6 +180,8 @@ def _record(dif: int, reader: _Reader, header: Header) -> Measurement | None:
     if form in (0, 8):
         return None  # There is no value, or the meter expects a selection for readout.
     try:
+        if dif >> 4 & 3 == _IN_ERROR and form > 8 and not data.strip(_NINE_NINE):
+            raise Damaged("not_measured")
         meaning, suffix = meaning_of(vif, vifes, text)
         value = _text_of(data, size) if form == _VARIABLE else _value_of(data, form, meaning)
     except (Damaged, OutOfRange) as damage:

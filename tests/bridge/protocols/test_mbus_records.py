@@ -101,6 +101,7 @@ def test_a_second_value_of_one_name_is_counted_in_it() -> None:
         ("04 6d aa0a5a3b", "time"),
         ("05 5b 0000c07f", "value"),
         ("0d fd 0c 04 20202020", "not_measured"),
+        ("3b 2d 999999", "not_measured"),  # Itron CF Echo II without a flow
         ("46 6d 008008162700", "time"),
         ("04 6d 0000e1f1", "time"),
         ("03 6d ffffff", "time"),

@@ -139,7 +139,7 @@ def test_old_meters_of_dzg_leave_out_zeros_before_a_positive_power(
         ("641c0904", "530c0c", -30.84),
     ],
 )
-def test_the_status_word_of_an_old_meter_of_dzg_tells_export_from_omitted_zeros(
+def test_a_short_negative_power_of_an_old_meter_of_dzg_is_export_if_its_status_word_means_export(
     status: str, value: str, power: float
 ) -> None:
     energy = f"77070100010800ff{status}01621e52ff5415bbaa01"
