@@ -16,7 +16,8 @@ _PHASES: Final = {1: "_l1", 2: "_l2", 3: "_l3", 4: "_neutral"}
 _DIVISORS: Final = {
     0x20: "s", 0x21: "min", 0x22: "h", 0x23: "d", 0x24: "week", 0x25: "month", 0x26: "year",
     0x27: "revolution", 0x28: "pulse", 0x29: "pulse", 0x2A: "pulse", 0x2B: "pulse", 0x2C: "l",
-    0x2D: "m3", 0x2E: "kg", 0x2F: "K", 0x30: "kWh", 0x31: "GJ", 0x32: "kW", 0x34: "V", 0x35: "A",
+    0x2D: "m3", 0x2E: "kg", 0x2F: "K", 0x30: "kWh", 0x31: "GJ", 0x32: "kW", 0x33: "K/l",
+    0x34: "V", 0x35: "A",
 }  # fmt: skip
 """Units by which the unit of the value is divided."""
 _TEXT_UNITS: Final = {"%RH": Meaning("humidity", "%RH")}

@@ -13,6 +13,7 @@ from firmware_bridge.protocols.mbus_values import Meaning
         (0x3C, "_export", "m3/h", "number"),
         (0x21, "_vife_21", "m3/h/min", "number"),
         (0x28, "_vife_28", "m3/h/pulse", "number"),
+        (0x33, "_vife_33", "m3/h/K/l", "number"),  # Aquametro CALEC MB
         (0x39, "_start_time", None, "time"),
         (0x40, "_lower_limit", "m3/h", "number"),
         (0x48, "_upper_limit", "m3/h", "number"),
