@@ -70,11 +70,12 @@ def read_messages(data: bytes, skipped: Counter[str]) -> Quantities:
     try:
         for entry, server in _entries_of(data, skipped):
             try:
-                read = _reading_of_entry(entry, server, _status_in(statuses))
+                code, its_status, measurement = _reading_of_entry(
+                    entry, server, _status_in(statuses)
+                )
             except Damaged as damage:
                 skipped[damage.reason] += 1
                 continue
-            code, its_status, measurement = read
             if measurement is not None:
                 quantities.setdefault(measurement.name, []).append(measurement)
             if its_status is not None:
@@ -224,9 +225,8 @@ def _omits_zeros(server: Element, status: int | None) -> bool:
     """Return True if a meter omits the leading zero bytes of a positive power.
 
     `server` is the identifier of the meter, and `status` is its status word. DZG meters with a
-    serial number below 60,000,000 do this. For example, they send 200 W as C8, which means -56 as a
-    signed byte. Some of them (DWSB, DVSB) send negative powers in few bytes too: the status word
-    then means export.
+    serial number below 60,000,000 do this: they send 200 W as C8, which is -56 as a signed byte.
+    DWSB and DVSB send negative powers in few bytes too. The status word then means export.
     """
     if not isinstance(server, bytes) or not server.startswith(_DZG):
         return False
