@@ -230,9 +230,8 @@ def _omits_zeros(server: Element, status: int | None) -> bool:
     """
     if not isinstance(server, bytes) or not server.startswith(_DZG):
         return False
-    if status is not None and _exports(status, is_basic_meter=True):
-        return False
-    return int.from_bytes(server[-4:]) < _DZG_FIXED_FROM
+    exports = status is not None and _exports(status, is_basic_meter=True)
+    return not exports and int.from_bytes(server[-4:]) < _DZG_FIXED_FROM
 
 
 def _reading_of_entry(
