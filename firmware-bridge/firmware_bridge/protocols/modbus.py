@@ -148,11 +148,13 @@ class ModbusPoller(Poller):
         self._quiet_until = 0.0
 
     def begin(self, now_seconds: float) -> None:
-        """Schedule a poll of all devices for now, and forget an unfinished poll."""
-        self._due = [now_seconds] * len(self._plans)
-        for plan in self._plans:
-            plan.begin()
-        self._polled = None
+        """Continue the polls where the previous connection ended.
+
+        The schedule is kept, because a network device may close its connection after each poll.
+        """
+        if self._requested is not None:
+            assert self._polled is not None
+            self._polled.resume(self._requested)
         self._requested = None
         self._quiet_until = now_seconds + self._silent_seconds
 

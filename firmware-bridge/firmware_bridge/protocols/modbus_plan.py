@@ -60,6 +60,7 @@ class Plan:
         self._queue: deque[Block] = deque()
         self._searches = Searches()
         self._first = 0
+        self._interrupted: Block | None = None
         self._silent_count = 0
         self._polls = 0
         self._answered_poll = 0
@@ -68,11 +69,18 @@ class Plan:
         """True if the device responded "busy", which delays the next request."""
         self._skipped: dict[str, str] = {}
 
-    def begin(self) -> None:
-        """Forget an unfinished poll, but not what earlier polls revealed about the registers."""
-        self._queue.clear()
-        self._searches.clear()
+    def resume(self, block: Block) -> None:
+        """Continue a poll on a new connection. The previous one ended before `block` was answered.
+
+        The block is requested again. If this is the second time, it is left to the next poll,
+        because the device may close the connection whenever this block is requested.
+        """
         self._silent_count = 0
+        if block is self._interrupted:
+            self._abandon_search(block)
+        else:
+            self._queue.appendleft(block)
+        self._interrupted = block
 
     def begin_poll(self, now_seconds: float) -> None:
         """Queue all blocks for a poll. Forget learned limits that have to be tested again.
@@ -95,6 +103,7 @@ class Plan:
 
     def end(self, block: Block, outcome: Outcome, now_seconds: float) -> str:
         """Record the outcome of a request. Return a sentence for the log, or an empty string."""
+        self._interrupted = None
         self.is_busy = False
         if isinstance(outcome, Frame):
             self._note_life()

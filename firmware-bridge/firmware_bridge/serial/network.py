@@ -27,6 +27,10 @@ UNACKNOWLEDGED_SECONDS_MAX = 25.0
 NETWORK_MID_LINE_SECONDS = 0.5
 
 
+class ServerClosed(PortLost):
+    """Raised if the server closed the connection. The server itself may still be available."""
+
+
 class TcpLink(Link):
     """A raw TCP connection, which carries exactly the bytes of the serial line."""
 
@@ -57,7 +61,7 @@ class TcpLink(Link):
         except OSError as error:
             raise PortLost(f"{self.path}: {sentence_of(self.path, error)}") from error
         if not data:
-            raise PortLost(f"{self.path}: the server closed the connection")
+            raise ServerClosed(f"{self.path}: the server closed the connection")
         return data
 
 

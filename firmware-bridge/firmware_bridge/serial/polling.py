@@ -16,11 +16,12 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from firmware_bridge.protocols.frame import Damage, Frame, Outcome, Refused, Tally, Unread
-from firmware_bridge.protocols.interface import Pause, PollerSettings, Request
+from firmware_bridge.protocols.interface import PollerSettings, Request
 from firmware_bridge.readings.kinds import Kinds
 from firmware_bridge.serial.answers import Answers
 from firmware_bridge.serial.intake import Intake
 from firmware_bridge.serial.link import Link
+from firmware_bridge.serial.network import ServerClosed
 from gateway.process.declarations.serial_line import Line
 
 logger = logging.getLogger(__name__)
@@ -124,24 +125,40 @@ class Polling:
         return self._poller.unread()
 
     async def run(self, link: Link) -> None:
-        """Poll the devices until the port is lost.
+        """Poll the devices until the port must be opened again.
+
+        The method returns when the next request is due, if the server has closed the connection
+        after it answered. Many devices close idle connections, so this is not a fault.
 
         Raises:
-            PortLost: if the port is lost. The method never returns normally.
+            PortLost: if the port is lost.
         """
         self._poller.begin(_now())
+        answered = False
         while True:
             step = self._poller.next_step(_now())
-            if isinstance(step, Pause):
-                pause = step.seconds
-                await self._discard(link, "unasked", seconds=pause, at_most_seconds=pause)
-            else:
-                await self._ask(link, step)
+            if isinstance(step, Request):
+                answered = await self._ask(link, step) or answered
+            elif not await self._is_open_after(step.seconds, link):
+                if answered:
+                    return
+                raise ServerClosed(f"{link.path}: the server closed the connection unasked")
             await self._audience.wait_until_accepted()
             # A poller that never pauses must not block the other ports and MQTT.
             await asyncio.sleep(0)
 
-    async def _ask(self, link: Link, request: Request) -> None:
+    async def _is_open_after(self, seconds: float, link: Link) -> bool:
+        """Pause until the next request. Return False if the server has closed the connection."""
+        due = _now() + seconds
+        try:
+            await self._discard(link, "unasked", seconds=seconds, at_most_seconds=seconds)
+        except ServerClosed:
+            await asyncio.sleep(due - _now())
+            return False
+        return True
+
+    async def _ask(self, link: Link, request: Request) -> bool:
+        """Send a request, and record its outcome. Return True if a device answered."""
         if self._read_pending(link):
             self.tally.foreign["unasked"] += 1
             # More unsolicited bytes may follow, from a driver or from the line.
@@ -165,6 +182,7 @@ class Polling:
         if isinstance(outcome, Damage) and request.late_seconds_max:
             late = request.late_seconds_max
             await self._discard(link, "late", seconds=late, at_most_seconds=2 * late)
+        return not isinstance(outcome, Damage)
 
     def _count(self, outcome: Outcome) -> None:
         if isinstance(outcome, Damage):

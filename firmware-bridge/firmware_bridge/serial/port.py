@@ -187,10 +187,13 @@ class Port:
                 link = await open_port(self._settings)
                 opened_at = time.monotonic()
                 await self._read(link)
-                backoff.reset()  # The port is reopened on purpose, because it was silent.
+                # The port is reopened on purpose: it was silent, or the server closed it when idle.
+                backoff.reset()
                 continue
             except PortLost as lost:
-                self._note_lost(str(lost), was_open=opened_at is not None)
+                # A port that is reopened on purpose is shown as open in the meantime.
+                was_open = opened_at is not None or self._status.state == "open"
+                self._note_lost(str(lost), was_open=was_open)
             is_steady = opened_at is not None and time.monotonic() - opened_at > STEADY_SECONDS
             if is_steady or self._status.frames > frames_before:
                 backoff.reset()
@@ -200,7 +203,7 @@ class Port:
                 await backoff.wait()
 
     async def _read(self, link: Link) -> None:
-        """Read the port until it has been silent for too long and must be reopened.
+        """Read the port until it must be reopened, for example because it was silent for too long.
 
         Raises PortLost if the port is lost.
         """

@@ -211,6 +211,25 @@ def test_a_device_has_an_interval_of_its_own_where_it_names_one() -> None:
     assert [when for address, when in asked if address == 5] == list(range(0, 125, 10))
 
 
+def test_a_poll_that_a_lost_port_interrupts_is_continued_and_the_schedule_is_kept() -> None:
+    poller = settings(PUMP, poll_interval=10.0).poller(None)
+    poller.begin(0.0)
+    blocks = []
+    for now in (0.0, 0.0, 0.5, 1.0, 1.5):
+        request = poller.next_step(now)
+        assert isinstance(request, Request)
+        blocks.append(request.text)
+        if len(blocks) == 1:
+            poller.end(Damage("checksum"), now)
+        else:
+            poller.begin(now)  # The connection was lost before the response.
+    first, second, third = list(dict.fromkeys(blocks))
+    assert blocks == [first, second, second, third, third]
+    pause = poller.next_step(2.0)
+    assert isinstance(pause, Pause)
+    assert pause.seconds == pytest.approx(8.0)
+
+
 def test_an_interval_that_is_over_is_left_out_and_not_made_up_for() -> None:
     poller = settings(TANK, poll_interval=1.0).poller(Line())
     poller.begin(0.0)
