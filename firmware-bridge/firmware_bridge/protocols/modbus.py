@@ -190,9 +190,10 @@ class ModbusPoller(Poller):
         answer_bytes = self._messages.answer_bytes_of(block)
         timeout = self._settings.answer_timeout
         if isinstance(self._messages, Tcp):
-            # A late response is recognized by its transaction identifier.
             most = answer_bytes + LATE_ANSWERS_MAX * MESSAGE_BYTES_MAX
-            return Request(data, most, timeout, 0.0, block.device, block.text)
+            # A late response is recognized by its transaction identifier, if the server has any.
+            late = 0.0 if self._messages.is_numbered else timeout
+            return Request(data, most, timeout, late, block.device, block.text)
         on_line = (len(data) + answer_bytes) * self._character_seconds
         # Bytes that arrive within another timeout belong to a late response and are discarded.
         most = answer_bytes + NOISE_BYTES_MAX

@@ -2,9 +2,9 @@
 
     address u8 | request or response | crc16 (little-endian)
 
-When the sender changes on RS-485, a few bytes of noise can appear before a response. These bytes
-are skipped. A response is valid if its address, function, length and CRC match. A response with
-fewer registers than were requested is also accepted if there is no noise before it.
+When the sender changes on RS-485, a few bytes of noise can appear before a response or an echo.
+These bytes are skipped. A response is valid if its address, function, length and CRC match. A
+response with fewer registers than were requested is also accepted if there is no noise before it.
 """
 
 from typing import Final
@@ -50,16 +50,21 @@ class Rtu:
         if self._echo:
             if len(received) <= len(self._sent) and self._sent.startswith(received):
                 return None
-            received = received.removeprefix(self._sent)
+            received = self._without_echo(received)
         return _answer_in(received, block)
 
     def timed_out(self, received: bytes, block: Block) -> Damage:
         """Return the reason why no complete response arrived before the timeout."""
         if self._echo:
-            received = received.removeprefix(self._sent)
+            received = self._without_echo(received)
         if not received:
             return Damage("no_answer")
         return Damage("truncated" if received[0] == block.address else "noise")
+
+    def _without_echo(self, received: bytes) -> bytes:
+        """Remove the echo of the request, and the noise before it, from received bytes."""
+        at = received.find(self._sent, 0, NOISE_BYTES_MAX + len(self._sent))
+        return received if at < 0 else received[at + len(self._sent) :]
 
 
 def _answer_in(received: bytes, block: Block) -> bytes | Damage | None:

@@ -3,7 +3,7 @@
     transaction u16 | protocol u16 = 0 | length u16 | unit u8 | request or response
 
 `length` counts the bytes after the length field. A response repeats the transaction and the unit of
-its request, so late responses are recognized.
+its request, so late responses are recognized. Some servers always respond with transaction 0.
 """
 
 import struct
@@ -81,10 +81,15 @@ def _end_of(data: bytes, at: int) -> int | None:
 
 
 class Tcp:
-    """The framing of requests and responses on a Modbus TCP connection."""
+    """The framing of requests and responses on a Modbus TCP connection.
+
+    `is_numbered` is True if the server has repeated a transaction. Until then, transaction 0 is
+    accepted in responses, and late responses are not recognized.
+    """
 
     def __init__(self) -> None:
         self._transaction = 0
+        self.is_numbered = False
 
     def message_of(self, block: Block) -> bytes:
         """Return the message that requests a block. `read` expects the response to this message."""
@@ -105,7 +110,8 @@ class Tcp:
         try:
             while (end := _end_of(received, at)) is not None and end <= len(received):
                 transaction, _, _, unit = _HEAD.unpack_from(received, at)
-                if transaction == self._transaction:
+                if transaction == self._transaction or not (transaction or self.is_numbered):
+                    self.is_numbered = self.is_numbered or transaction != 0
                     answer = received[at + _HEAD.size : end]
                     return answer if unit == block.address else Damage("address")
                 at = end

@@ -224,11 +224,13 @@ class Polling:
             until = deadline if silent is None else min(deadline, _now() + silent)
             data = await self._read_until(until, link)
             answer += data
-            if len(answer) > request.answer_bytes_max:
-                return Damage("overlong")
-            outcome = self._poller.read(answer) if data else self._poller.time_out(answer)
+            # More bytes than a response has may follow it, such as a copy of the response.
+            cut = answer[: request.answer_bytes_max]
+            outcome = self._poller.read(cut) if data else self._poller.time_out(cut)
             if outcome is not None:
                 return outcome
+            if len(answer) > request.answer_bytes_max:
+                return Damage("overlong")
 
     async def _discard(
         self, link: Link, reason: str, *, seconds: float, at_most_seconds: float

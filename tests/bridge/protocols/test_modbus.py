@@ -113,6 +113,20 @@ async def test_noise_of_the_turnaround_before_an_answer_and_an_echo_cost_nothing
         assert room.port("sensor")["damaged"] == {}
 
 
+async def test_an_answer_that_arrives_several_times_at_once_is_read_once(
+    subscriber: Subscriber, terminal: Terminal, tmp_path: Path
+) -> None:
+    port = port_on(terminal, "modbus", **vars_of(settings(TANK, poll_interval=0.2)))
+    async with (
+        devices_behind(terminal, tmp_path, REGISTERS) as line,
+        running_bridge(settings_of(tmp_path / "data", subscriber.port, port)) as room,
+    ):
+        line.disturb = lambda answer: answer * 4
+        await subscriber.arrival_of(3)
+        assert room.port("sensor")["damaged"] == {}
+    assert len(subscriber.records()) <= len(line.requests)
+
+
 async def test_a_refusal_is_counted_as_one_and_the_next_request_follows_without_a_timeout(
     subscriber: Subscriber, terminal: Terminal, tmp_path: Path
 ) -> None:

@@ -48,6 +48,16 @@ def test_an_echo_is_no_answer() -> None:
     assert rtu.answer_bytes_of(BLOCK) == len(echo + GOOD)
 
 
+@pytest.mark.parametrize("noise", [b"\x00", b"\xff\x07\x03", bytes(8)])
+def test_an_echo_after_noise_of_the_turnaround_is_no_answer(noise: bytes) -> None:
+    rtu = rtu_asked(echo=True)
+    received = noise + closed(7, 3, 0, 10, 0, 3) + GOOD
+    for length in range(1, len(received)):
+        assert rtu.read(received[:length], BLOCK) is None
+    assert rtu.read(received, BLOCK) == GOOD[1:-2]
+    assert rtu.timed_out(noise + closed(7, 3, 0, 10, 0, 3), BLOCK) == Damage("no_answer")
+
+
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [

@@ -43,6 +43,20 @@ def test_an_answer_is_read_in_any_pieces_and_late_ones_are_passed_over() -> None
     assert tcp.timed_out(late, BLOCK) == Damage("no_answer")
 
 
+def test_a_server_that_never_numbers_its_answers_is_read() -> None:
+    """Some servers always respond with transaction 0, against the standard."""
+    tcp = Tcp()
+    for _ in range(2):
+        tcp.message_of(BLOCK)
+        assert tcp.read(message(0, 7, ANSWER), BLOCK) == ANSWER
+        assert not tcp.is_numbered, "a late response could not be told apart"
+    tcp.message_of(BLOCK)
+    assert tcp.read(message(3, 7, ANSWER), BLOCK) == ANSWER
+    assert tcp.is_numbered
+    tcp.message_of(BLOCK)
+    assert tcp.read(message(0, 7, ANSWER), BLOCK) is None
+
+
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
