@@ -53,7 +53,7 @@ class Block:
     @property
     def first(self) -> int:
         """The address of the first register."""
-        return self.registers[0].at
+        return self.registers[0].first
 
     @property
     def count(self) -> int:
@@ -125,16 +125,16 @@ def blocks_of(
         cuts: the registers at which a new block must begin, each as (table, register).
     """
     blocks: list[list[Register]] = []
-    for each in sorted(registers, key=lambda each: (each.kind, each.at)):
+    for each in sorted(registers, key=lambda each: (each.kind, each.first, each.at)):
         last = blocks[-1] if blocks else None
         most = _BITS_MAX if each.is_bit else registers_max
         if (
             last is not None
             and last[0].kind == each.kind
-            and each.at <= max(other.end for other in last)
-            and each.end - last[0].at <= most
+            and each.first <= max(other.end for other in last)
+            and each.end - last[0].first <= most
             and len(last) < MEASUREMENTS_MAX
-            and (each.kind, each.at) not in cuts
+            and (each.kind, each.first) not in cuts
         ):
             last.append(each)
         else:
@@ -198,7 +198,7 @@ def quantities_of(
     skipped: dict[str, str] = {}
     for each in registers:
         try:
-            value = _value_of(each, values, each.at - first)
+            value = _value_of(each, values, each.first - first)
         except SkippedRegister as missing:
             skipped[each.name] = missing.reason
         else:
@@ -210,4 +210,4 @@ def quantities_of(
 def _value_of(register: Register, values: bytes, at: int) -> float | bool:
     if register.is_bit:
         return bool(values[at // 8] >> at % 8 & 1)
-    return register.read(values[2 * at : 2 * (at + register.end - register.at)])
+    return register.read(values[2 * at : 2 * (at + register.end - register.first)])

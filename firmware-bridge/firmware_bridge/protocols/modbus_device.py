@@ -75,9 +75,9 @@ class Device(Section):
                 raise refusal(f"name {name} once in registers, not several times")
         most = self.registers_per_request
         for each in self.registers:
-            if most is not None and not each.is_bit and each.end - each.at > most:
+            if most is not None and not each.is_bit and each.end - each.first > most:
                 raise refusal(
-                    f'registers_per_request of at least {each.end - each.at}: "{each.name}" '
+                    f'registers_per_request of at least {each.end - each.first}: "{each.name}" '
                     f"({each.type}) needs that many"
                 )
 

@@ -60,7 +60,7 @@ class Register(Section):
     byte_order: ByteOrder | None = None
     no_value: Annotated[NoValues | None, NoValue()] = None
     scale: Annotated[float, Number()] = 1
-    scale_at: Annotated[int, Whole(1, REGISTER_MAX)] | None = None
+    scale_at: Annotated[int, Whole(0, REGISTER_MAX)] | None = None
     offset: Annotated[float, Number()] = 0
     unit: Unit | None = None
 
@@ -68,6 +68,11 @@ class Register(Section):
     def is_bit(self) -> bool:
         """True if the quantity is a single bit."""
         return self.kind in ("coil", "discrete")
+
+    @property
+    def first(self) -> int:
+        """The address of the first register that belongs to the quantity or to its power of ten."""
+        return self.at if self.scale_at is None else min(self.at, self.scale_at)
 
     @property
     def end(self) -> int:
@@ -78,21 +83,22 @@ class Register(Section):
     @property
     def place(self) -> str:
         """Description of the quantity's location: table and registers, such as `holding 7 to 9`."""
-        return f"{self.kind} {span_of(self.at, self.end - self.at)}"
+        return f"{self.kind} {span_of(self.first, self.end - self.first)}"
 
     def check(self) -> None:
         """Check that the quantity can be read in one request, and that its settings fit its type.
 
         The value must not extend past the last register. The register with its power of ten must
-        follow within `SCALE_DISTANCE_MAX` registers. A bit must not have settings for numbers, such
-        as a unit.
+        be at most `SCALE_DISTANCE_MAX` registers away. A bit must not have settings for numbers,
+        such as a unit.
         """
         if self.end > REGISTER_MAX + 1:
             raise refusal(f"a register of at most {REGISTER_MAX + 1 - (self.end - self.at)}")
-        if self.scale_at is not None and not 0 < self.scale_at - self.at <= SCALE_DISTANCE_MAX:
+        distance = 1 if self.scale_at is None else abs(self.scale_at - self.at)
+        if not 0 < distance <= SCALE_DISTANCE_MAX:
             raise refusal(
-                f"a scale_at of 1 to {SCALE_DISTANCE_MAX} registers after at: both must be in one "
-                "answer"
+                f"a scale_at at most {SCALE_DISTANCE_MAX} registers before or after at: both must "
+                "be in one answer"
             )
         of_numbers = {
             "scale_at",
@@ -113,13 +119,17 @@ class Register(Section):
     def read(self, data: bytes) -> float:
         """Decode the quantity's number. `data` contains the bytes of its registers as received.
 
+        If the quantity has a power of ten, `data` also contains this register, and all registers
+        between it and the number.
+
         Raises:
             SkippedRegister: if the registers have no valid reading.
         """
         scale = self.scale
         if self.scale_at is not None:
             scale = scaled(scale, power_of_ten=self._power_of_ten(data))
-            data = data[: bytes_of_form(self.type)]
+            at = 2 * (self.at - self.first)
+            data = data[at : at + bytes_of_form(self.type)]
         if self.byte_order == "little":
             data = b"".join(data[at : at + 2][::-1] for at in range(0, len(data), 2))
         if self.word_order == "little":
@@ -133,7 +143,7 @@ class Register(Section):
             raise SkippedRegister("value" if is_number else "not_measured") from None
 
     def _power_of_ten(self, data: bytes) -> int:
-        """Decode the power of ten that follows the number.
+        """Decode the power of ten of the number.
 
         In SunSpec, the code 0x8000 means that there is no value.
 
@@ -141,7 +151,7 @@ class Register(Section):
             SkippedRegister: if the power of ten is missing or out of range.
         """
         assert self.scale_at is not None, "the caller has looked"
-        at = 2 * (self.scale_at - self.at)
+        at = 2 * (self.scale_at - self.first)
         power = int.from_bytes(data[at : at + 2], self.byte_order or "big", signed=True)
         if abs(power) > POWER_OF_TEN_MAX:
             raise SkippedRegister("no_value")

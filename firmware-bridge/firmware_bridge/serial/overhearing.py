@@ -101,7 +101,7 @@ class Overhearing:
             each
             for device in devices
             for each in device.registers
-            if each.kind == kind and request.first <= each.at and each.end <= end
+            if each.kind == kind and request.first <= each.first and each.end <= end
         ]
         expected_bytes = (request.count + 7) // 8 if kind in _BITS else 2 * request.count
         if not registers or len(answer.values) != expected_bytes:

@@ -96,6 +96,22 @@ def test_registers_that_follow_each_other_are_asked_for_together() -> None:
     assert found == [["level", "flow", "a"], ["b"], ["c"]]
 
 
+def test_numbers_with_a_power_of_ten_before_them_are_read_with_it_in_one_request() -> None:
+    strings = [Register(name=f"s{at}", at=at, scale_at=257) for at in (294, 274)]
+    status = Register(name="status", at=300)
+    found = blocks_of([status, *strings])
+    assert [[each.name for each in block] for block in found] == [["s274", "s294"], ["status"]]
+    block = Block("inverter", 1, found[0])
+    assert (block.first, block.count) == (257, 38)
+    values = struct.pack(">h37H", -1, *range(258, 295))
+    frame = read_answer(bytes((3, len(values))) + values, block)
+    assert isinstance(frame, Frame)
+    assert {name: each.value for name, (each,) in frame.quantities.items()} == {
+        "s274": 27.4,
+        "s294": 29.4,
+    }
+
+
 @pytest.mark.parametrize("most", [125, 50, 4, 1])
 def test_no_request_asks_for_more_registers_than_a_device_gives(most: int) -> None:
     many = [Register(name=f"r{at}", at=4 * at, type="u64") for at in range(100)]

@@ -131,6 +131,19 @@ def test_a_number_is_scaled_by_a_power_of_ten_in_a_register_after_it() -> None:
     for words in ("8000 0000 ffff", "11d7 0000 8000"):
         with pytest.raises(SkippedRegister, match="no_value"):
             power.read(bytes.fromhex(words))
-    for scale_at in (10, 4, 200):
-        with pytest.raises(PydanticCustomError, match="scale_at of 1 to 100 registers after"):
+    for scale_at in (10, 111, 200):
+        with pytest.raises(PydanticCustomError, match="scale_at at most 100 registers before or"):
             Register(name="a", at=10, scale_at=scale_at).check()
+
+
+def test_the_power_of_ten_may_be_in_a_register_before_the_number() -> None:
+    """In SunSpec model 160, which has the values of each string, the powers of ten come first."""
+    power = Register(name="power", at=12, type="u32", scale_at=10, no_value=(0xFFFFFFFF,))
+    power.check()
+    assert (power.first, power.end, power.place) == (10, 14, "holding 10 to 13")
+    assert power.read(bytes.fromhex("ffff 0000 0001 11d7")) == 7010.3
+    for words in ("ffff 0000 ffff ffff", "8000 0000 0001 11d7"):
+        with pytest.raises(SkippedRegister, match="no_value"):
+            power.read(bytes.fromhex(words))
+    with pytest.raises(PydanticCustomError, match="scale_at at most 100 registers before or"):
+        Register(name="a", at=110, scale_at=9).check()
