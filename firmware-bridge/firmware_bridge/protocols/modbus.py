@@ -142,16 +142,18 @@ class ModbusPoller(Poller):
         devices = settings.resolved_devices
         self._plans = [Plan(device) for device in devices]
         self._intervals = [each.poll_interval or settings.poll_interval for each in devices]
-        self._due = [0.0] * len(self._plans)
+        # Empty until the first connection.
+        self._due: list[float] = []
         self._polled: Plan | None = None
         self._requested: Block | None = None
         self._quiet_until = 0.0
 
     def begin(self, now_seconds: float) -> None:
-        """Continue the polls where the previous connection ended.
+        """Schedule the first poll of all devices for now, or continue where the polls were ended.
 
-        The schedule is kept, because a network device may close its connection after each poll.
+        A schedule is kept, because a network device may close its connection after each poll.
         """
+        self._due = self._due or [now_seconds] * len(self._plans)
         if self._requested is not None:
             assert self._polled is not None
             self._polled.resume(self._requested)
