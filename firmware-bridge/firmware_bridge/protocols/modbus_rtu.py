@@ -3,8 +3,8 @@
     address u8 | request or response | crc16 (little-endian)
 
 When the sender changes on RS-485, a few bytes of noise can appear before a response or an echo.
-These bytes are skipped. A response is valid if its address, function, length and CRC match. A
-response with fewer registers than were requested is also accepted if there is no noise before it.
+These bytes are skipped. A response is valid if its address, function, length and CRC match. It may
+have fewer registers than were requested.
 """
 
 from typing import Final
@@ -76,14 +76,13 @@ def _answer_in(received: bytes, block: Block) -> bytes | Damage | None:
         for begin, length in ((head, whole), (refused, _REFUSAL_BYTES)):
             if candidate.startswith(begin) and has_crc(candidate[:length], length):
                 return candidate[_ADDRESS_BYTES : length - _CRC_BYTES]
+        if candidate.startswith(head[:-1]):
+            short = (_other_answer_in(candidate) or b"")[_ADDRESS_BYTES:-_CRC_BYTES]
+            if is_short(short, block):
+                return short
     if received.startswith(head) and len(received) >= whole:
         return Damage("checksum")
-    other = _other_answer_in(received)
-    if other is None:
-        return None
-    answer = other[_ADDRESS_BYTES:-_CRC_BYTES]
-    is_ours = other[0] == block.address and is_short(answer, block)
-    return answer if is_ours else Damage("address")
+    return None if _other_answer_in(received) is None else Damage("address")
 
 
 def _other_answer_in(received: bytes) -> bytes | None:

@@ -76,9 +76,11 @@ def test_any_other_answer_is_damage_with_a_reason(answer: bytes, reason: str) ->
 @pytest.mark.parametrize("count", [0, 2, 4])
 def test_an_answer_with_fewer_registers_is_passed_on_once_it_is_complete(count: int) -> None:
     answer = closed(7, 3, count, *bytes(count))
-    for length in range(1, len(answer)):
-        assert rtu_asked().read(answer[:length], BLOCK) is None
-    assert rtu_asked().read(answer, BLOCK) == answer[1:-2]
+    for noise in (b"", b"\x00", b"\xff\x07\x03"):
+        received = noise + answer
+        for length in range(1, len(received)):
+            assert rtu_asked().read(received[:length], BLOCK) is None
+        assert rtu_asked().read(received, BLOCK) == answer[1:-2]
 
 
 @pytest.mark.parametrize(
