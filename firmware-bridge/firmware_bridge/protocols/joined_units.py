@@ -41,6 +41,8 @@ def split_unit(text: str) -> tuple[str, str | None]:
     hexadecimal digit counts as a unit only after a number with a decimal point. For example, `12A`
     is not split, because it could be a hexadecimal identifier.
     """
+    if not text.lstrip("+-.,0123456789"):
+        return text, None
     found = _GLUED.fullmatch(text.strip())
     unit = None if found is None else unit_of(found[2])
     if found is None or unit is None:

@@ -104,13 +104,9 @@ class PairReader:
                 the declared type of its quantity. If no value can be read, the reason is that of
                 the first unreadable pair.
         """
-        line = with_short_degrees(unwrapped(line))
-        parts = self._parts_of(line)
-        joined = _LONG_NAME.sub(self._with_joined_name, line)
-        if joined != line and _is_explained(joined_parts := self._parts_of(joined)):
-            parts = joined_parts
-        elif _is_prose(parts) and not _is_explained(parts):
-            raise Damaged("syntax")
+        parts = self._parts_of(line := unwrapped(line))
+        if not parts or not all("=" in part for part in parts):
+            parts = self._explained(line)
         values = LineValues(self._kinds, skipped)
         latest = ""
         for part in parts:
@@ -124,6 +120,21 @@ class PairReader:
             else:
                 values.skip("syntax")
         return values.finish()
+
+    def _explained(self, line: str) -> list[str]:
+        """Split a line that contains words. Join the words of names and of units.
+
+        Raises:
+            Damaged: with reason "syntax" if the line is prose.
+        """
+        line = with_short_degrees(line)
+        parts = self._parts_of(line)
+        joined = _LONG_NAME.sub(self._with_joined_name, line)
+        if joined != line and _is_explained(joined_parts := self._parts_of(joined)):
+            return joined_parts
+        if _is_prose(parts) and not _is_explained(parts):
+            raise Damaged("syntax")
+        return parts
 
     def _parts_of(self, line: str) -> list[str]:
         """Split a line into pairs with `=`, and other words."""

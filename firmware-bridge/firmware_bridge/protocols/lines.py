@@ -35,6 +35,7 @@ _STX_TO_ETX = re.compile(r"[^\x02]*\x02([^\x02\x03]*)\x03[ \t]*([0-9A-Fa-f]{2})?
 _WRAPPED = re.compile(
     r"<([^<>]*)>|\{([^{}]*)\}|\[([^\[\]]*)\]|\(([^()]*)\)|[$#*]([^$#*]*)#", re.ASCII
 )
+_MARKS = frozenset("<{[($#*")
 _BYTE_ORDER_MARK = "\ufeff"
 """A mark that some programs write at the beginning of UTF-8. It is not part of the text."""
 
@@ -116,6 +117,8 @@ def unwrapped(line: str) -> str:
     For example, `<21.5,40>` becomes `21.5,40`. Other marks are `{}`, `[]`, `()`, and `$` or `*`
     with `#`.
     """
+    if line[:1] not in _MARKS:
+        return line
     found = _WRAPPED.fullmatch(line)
     return line if found is None else (found[found.lastindex or 0]).strip()
 

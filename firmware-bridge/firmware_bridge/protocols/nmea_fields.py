@@ -6,6 +6,7 @@ the units of XDR that the standard does not have.
 
 from collections import Counter
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Final
 
 from pynmeagps.nmeatypes_core import CH, DE  # type: ignore[import-untyped]
@@ -92,6 +93,8 @@ _UNITS_OF_TRANSDUCERS: Final = {
 the units H and I of pressure. `VM` and `RM` are missing: they mean m³ in the standard, mm at
 Vaisala.
 """
+_NAMES_MAX: Final = 1_000
+"""Number of fields whose units are remembered, so that they are not searched in each sentence."""
 _ENGINES: Final = {"E": "engine", "S": "shaft"}
 _OF_ORIGIN: Final = frozenset({"angle", "speed", "rpm", "pitch"})
 """Fields of MWV and RPM that have the same names for different origins."""
@@ -103,9 +106,18 @@ def unit_of(quantity: str, name: str, fields: Mapping[str, Value]) -> str | None
     """Return the SenML unit of the field `name`. `fields` are the fields of the same sentence."""
     if isinstance(fields[name], str):
         return None
+    unit = _known_unit(quantity, name)
+    if not isinstance(unit, tuple):
+        return unit
+    field, units = unit
+    return units.get(str(fields.get(field, "")))
+
+
+@lru_cache(_NAMES_MAX)
+def _known_unit(quantity: str, name: str) -> str | tuple[str, Mapping[str, str]] | None:
+    """Return the unit of a field, or the field that contains it with the meaning of its letters."""
     if (in_field := _UNIT_FIELDS.get(f"{quantity}/{name}")) is not None:
-        field, units = in_field
-        return units.get(str(fields.get(field, "")))
+        return in_field
     base, _, number = name.rpartition("_")
     if number.isdecimal():
         return _UNITS_OF_SATELLITES.get(base)
@@ -124,7 +136,7 @@ def values_of(
     if quantity == "xdr":
         return _transducers_of(fields, skipped)
     found = {name: (value, unit_of(quantity, name, fields)) for name, value in fields.items()}
-    if fields.get(_VALIDITY.get(quantity, "")) == "V":
+    if quantity in _VALIDITY and fields.get(_VALIDITY[quantity]) == "V":
         for name in [name for name, value in fields.items() if isinstance(value, float)]:
             del found[name]
             skipped[NOT_MEASURED] += 1
@@ -133,6 +145,8 @@ def values_of(
         del found["lat"], found["lon"]
         skipped[NOT_MEASURED] += 1
     suffix = _suffix_of(quantity, fields)
+    if not suffix:
+        return found
     return {name + suffix if name in _OF_ORIGIN else name: each for name, each in found.items()}
 
 

@@ -140,8 +140,7 @@ def _fields_of(text: str) -> dict[str, Value]:
         return {}
     fields: dict[str, Value] = {}
     for name, found in vars(message).items():
-        value = _value_of(found)
-        if not name.startswith(("_", "field_")) and value is not None:
+        if not name.startswith(("_", "field_")) and (value := _value_of(found)) is not None:
             fields[name] = value
     return fields
 

@@ -190,8 +190,6 @@ def value_of(text: str, kind: Kind | None = None) -> Value:
     text = text.strip()
     if not text or (kind != "text" and _NOTHING.fullmatch(text)):
         raise Damaged(NOT_MEASURED)
-    if kind == "number" and _OVERLOAD.fullmatch(text):
-        raise Damaged(NOT_MEASURED)
     if kind == "text":
         return checked_text(text)
     if kind == "boolean":
@@ -203,7 +201,9 @@ def value_of(text: str, kind: Kind | None = None) -> Value:
         if abs(number) in _SCPI_NOTHING:
             raise Damaged(NOT_MEASURED)
         return number
-    if kind is None and _FAULT.fullmatch(text):
+    if (kind is None and _FAULT.fullmatch(text)) or (
+        kind == "number" and _OVERLOAD.fullmatch(text)
+    ):
         raise Damaged(NOT_MEASURED)
     if kind == "number" and _HEXADECIMAL.fullmatch(text):
         return in_range(int(text, 16))
