@@ -31,6 +31,7 @@ from gateway.broker.access.rules.line import (
     actions_of,
     kinds_of,
     nearest,
+    refuse_comment,
     shown,
     text_of,
     words_of,
@@ -135,6 +136,7 @@ class _Parser:
     def _add_group(self, words: list[str]) -> None:
         if len(words) < 3 or words[2] != "=":
             raise Mistake("is no group: use group NAME = USER USER...")
+        refuse_comment(words[3:])
         self._count(len(words) - 3)
         # A group may be defined in several lines, which is easier to read if it is long.
         self._groups.setdefault(words[1], set()).update(words[3:])
@@ -149,6 +151,7 @@ class _Parser:
             raise Mistake(f"more than {RULES_MAX} rules in one file")
         conditions, position = self._conditions_of(words)
         actions, patterns = actions_of(words, position), words[position + 1 :]
+        refuse_comment(patterns)
         for pattern in patterns:
             error = pattern_error(pattern)
             if error is not None:

@@ -42,6 +42,17 @@ def actions_of(words: list[str], position: int) -> list[str]:
     return actions
 
 
+def refuse_comment(words: list[str]) -> None:
+    """Raise Mistake if a comment follows a line's patterns or users.
+
+    The `#` before it would count as the pattern for all topics. `#` does not cover topics that
+    begin with `$`, so that patterns for them may follow it.
+    """
+    after = words[words.index("#") + 1 :] if "#" in words else []
+    if any(not word.startswith("$") for word in after):
+        raise Mistake("has words after #: put a comment on a line of its own")
+
+
 def kinds_of(
     allow: bool, actions: list[str], patterns: list[str], conditions: Mapping[str, str]
 ) -> int:

@@ -74,6 +74,27 @@ def test_all_mistakes_are_reported_together_in_order_with_line_and_fix() -> None
     assert "use %u" in found[-1]
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "allow user a subscribe jobs/#  # all messages",
+        "deny user * connect # no other id",
+        "group ops = anna # the operators",
+        "allow user a publish t # a/#/b",
+    ],
+)
+def test_a_comment_after_a_rule_is_refused_because_its_sign_would_mean_all_topics(
+    line: str,
+) -> None:
+    (found,) = problems_of(f"{line}\n")
+    assert found == "f: line 1: has words after #: put a comment on a line of its own"
+
+
+def test_the_sign_for_all_topics_is_allowed_at_the_end_and_before_topics_below_dollar() -> None:
+    file = parse(b"allow user a subscribe jobs/# #\nallow user b subscribe # $SYS/#\n", "f")
+    assert [each.patterns for each in file.rules] == [("jobs/#", "#"), ("#", "$SYS/#")]
+
+
 def test_a_flood_of_mistakes_is_cut() -> None:
     found = problems_of("x\n" * 150)
     assert len(found) == module.PROBLEMS_MAX + 1
