@@ -5,6 +5,7 @@ and the new folder are synced. All functions raise `OSError` if they fail.
 """
 
 import os
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -115,12 +116,14 @@ def _write_whole(descriptor: int, data: bytes, owner: tuple[int, int] | None) ->
 def replace_keeping_owner(path: Path, data: bytes, mode: int) -> None:
     """Replace a file durably. The new file has the mode `mode`.
 
-    If the process runs as root, the new file gets the owner and group of the old file.
+    If the process runs as root, the new file gets the owner and group of the old file, and stays
+    readable by its group: a service reads its secrets as a member of this group.
     """
     owner = None
     if os.geteuid() == 0 and path.exists():
         found = path.stat()
         owner = (found.st_uid, found.st_gid)
+        mode |= found.st_mode & stat.S_IRGRP
     partial = path.with_name(f".{path.name}.{os.getpid()}")
     replace_durably(path, data, partial=partial, rights=Rights(mode, owner=owner), is_new=True)
 

@@ -150,11 +150,20 @@ def test_an_owner_is_set_before_the_file_takes_its_place(path: Path, partial: Pa
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
 def test_what_root_replaces_stays_the_services_file(path: Path) -> None:
     os.chown(path, 65_534, 65_533)
+    path.chmod(0o600)
     replace_keeping_owner(path, b"new", 0o600)
     found = path.stat()
     assert (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)) == (65_534, 65_533, 0o600)
     assert path.read_bytes() == b"new"
     assert list(path.parent.iterdir()) == [path]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_what_root_replaces_stays_readable_by_its_group_and_by_nobody_else(path: Path) -> None:
+    os.chown(path, 0, 65_533)
+    path.chmod(0o666)
+    replace_keeping_owner(path, b"new", 0o600)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
 
 
 def test_a_move_between_folders_is_durable_in_the_new_one_first(
