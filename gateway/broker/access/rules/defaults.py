@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from gateway.broker.access.rules.file import RulesFile, parse
-from gateway.broker.access.rules.line import quoted
+from gateway.broker.access.rules.line import pattern_for, quoted
 
 NAME: Final = "the default rules"
 SENSORS: Final = "sensors/#"
@@ -26,6 +26,8 @@ ANSWERS: Final = "answers/#"
 """Topics on which the bridge publishes the results of commands."""
 PAGE_LISTENER: Final = "@page"
 """Listener name for messages that operators publish on the page; no real listener can have it."""
+PAGE_CLIENT_ID: Final = "page-"
+"""Beginning of the client identifiers of these messages."""
 HEALTH: Final = "oncegate-health/+"
 """Topics on which the SD card's health check, as the bridge's user, sends messages to itself."""
 
@@ -57,9 +59,9 @@ def default_rules(
         lines.append(f"allow user {user} publish,subscribe {HEALTH}")
         lines.append(f"allow user {user} subscribe {COMMANDS}")
         lines.append(f"allow user {user} publish {ANSWERS}")
-        lines += [f"allow user {user} publish {_topic(each)}" for each in states]
+        lines += [f"allow user {user} publish {pattern_for(each)}" for each in states]
     lines.append(f"allow user * subscribe {SENSORS}")
-    lines += [f"allow user * subscribe {_topic(each)}" for each in states]
+    lines += [f"allow user * subscribe {pattern_for(each)}" for each in states]
     if home_assistant_prefix is not None:
         lines += _for_home_assistant(home_assistant_prefix, bridge_user)
     lines.append("allow user * publish,subscribe users/%u/#")
@@ -76,8 +78,3 @@ def _for_home_assistant(prefix: str, bridge_user: str | None) -> list[str]:
     if bridge_user is not None:
         lines.insert(0, f"allow user {quoted(bridge_user)} publish {prefix}/#")
     return lines
-
-
-def _topic(topic_filter: str) -> str:
-    """Return a topic filter as it is written in a rule, with "%" escaped."""
-    return quoted(topic_filter.replace("%", "%%"))

@@ -147,6 +147,11 @@ def quoted(word: str) -> str:
     return f'"{escaped}"'
 
 
+def pattern_for(topic: str) -> str:
+    """Return a topic or topic filter as it is written in a rule, with "%" escaped."""
+    return quoted(topic.replace("%", "%%"))
+
+
 def nearest(word: str, known: Iterable[str], otherwise: str) -> str:
     """Return a suggestion for an unknown word: the closest known word, or `otherwise`."""
     if len(word) > _SHOWN_CHARACTERS_MAX:

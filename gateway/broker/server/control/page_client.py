@@ -10,6 +10,7 @@ import asyncio
 import secrets
 from typing import Final
 
+from gateway.broker.access.rules.defaults import PAGE_CLIENT_ID
 from gateway.broker.core.sessions.connection import Connection
 from gateway.broker.server.event_loop.channel import Channel
 from gateway.broker.server.event_loop.event_loop import EventLoop
@@ -62,7 +63,7 @@ class PageClient(Channel):
         If the broker refuses the connection, the response is a CONNACK with an error code. The
         result is None if the broker closes the connection without a response.
         """
-        client_id = f"page-{secrets.token_hex(8)}"
+        client_id = f"{PAGE_CLIENT_ID}{secrets.token_hex(8)}"
         self._send(Connect(VERSION, client_id, True, 0, None, None, None))
         answer = await self._answer()
         if answer is None or answer.reason_code >= FIRST_ERROR:

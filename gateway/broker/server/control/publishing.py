@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from gateway.broker.access.rules.defaults import PAGE_LISTENER
-from gateway.broker.access.rules.line import quoted
+from gateway.broker.access.rules.line import pattern_for, quoted
 from gateway.broker.core.topics.route import is_system_topic
 from gateway.broker.server.control.page_client import VERSION, Answer, PageClient
 from gateway.broker.server.control.refused import Refused, text_of
@@ -160,7 +160,7 @@ def _rule_for(username: str | None, topic: str) -> str:
     The rule has the form of a line in the rules file.
     """
     who = f"listener {PAGE_LISTENER}" if username is None else f"user {quoted(username)}"
-    return f"allow {who} publish {quoted(topic)}"
+    return f"allow {who} publish {pattern_for(topic)}"
 
 
 def _accepted(answer: Answer | None, rule: str) -> Answer:

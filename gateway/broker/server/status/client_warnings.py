@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from gateway.broker.access.rules.line import quoted
+from gateway.broker.access.rules.defaults import PAGE_CLIENT_ID, PAGE_LISTENER
+from gateway.broker.access.rules.line import pattern_for, quoted
 from gateway.broker.core.permissions import PUBLISH_REFUSED, SUBSCRIBE_REFUSED
 from gateway.broker.core.recent import Recent
 from gateway.broker.core.takeovers import Shared
@@ -143,9 +144,14 @@ def shared_of(entries: Sequence[Shared]) -> list[dict[str, Any]]:
 
 def rule_for(entry: Recent) -> str:
     """Return a line for the rules file that would allow a denied action."""
-    who = "anonymous" if entry.username is None else f"user {quoted(entry.username)}"
+    if entry.username is not None:
+        who = f"user {quoted(entry.username)}"
+    elif entry.client_id.startswith(PAGE_CLIENT_ID):
+        who = f"listener {PAGE_LISTENER}"
+    else:
+        who = "anonymous"
     action = "subscribe" if entry.reason == SUBSCRIBE_REFUSED else "publish"
-    return f"allow {who} {action} {quoted(entry.topic or '#')}"
+    return f"allow {who} {action} {pattern_for(entry.topic or '#')}"
 
 
 def _counted(count: int, noun: str, which: str = "") -> str:

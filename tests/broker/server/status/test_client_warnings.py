@@ -2,6 +2,7 @@
 
 import pytest
 
+from gateway.broker.access.rules.defaults import PAGE_CLIENT_ID
 from gateway.broker.access.rules.line import words_of
 from gateway.broker.core.recent import STEP_SECONDS, STEPS, Recent
 from gateway.broker.server.status.client_warnings import rule_for
@@ -117,6 +118,7 @@ async def test_a_denied_publish_is_a_warning_with_the_rule_that_would_allow_it(
     [
         ("anna b", "publish_not_authorized", "a b", ["allow", "user", "anna b", "publish", "a b"]),
         (None, "subscribe_not_authorized", "t/#", ["allow", "anonymous", "subscribe", "t/#"]),
+        (None, "publish_not_authorized", "a%b", ["allow", "anonymous", "publish", "a%%b"]),
     ],
 )
 def test_the_proposed_rule_reads_back_as_what_was_denied(
@@ -125,3 +127,9 @@ def test_the_proposed_rule_reads_back_as_what_was_denied(
     entry = Recent(reason, "c")
     entry.username, entry.topic = username, topic
     assert words_of(rule_for(entry)) == words
+
+
+def test_the_rule_for_a_program_at_the_page_allows_nobody_else() -> None:
+    entry = Recent("publish_not_authorized", f"{PAGE_CLIENT_ID}0f3a")
+    entry.topic = "house/lamp"
+    assert rule_for(entry) == "allow listener @page publish house/lamp"
