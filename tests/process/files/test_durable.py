@@ -159,7 +159,7 @@ def test_what_root_replaces_stays_the_services_file(path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
-def test_what_root_replaces_stays_readable_by_its_group_and_by_nobody_else(path: Path) -> None:
+def test_what_root_replaces_stays_readable_by_its_group_only(path: Path) -> None:
     os.chown(path, 0, 65_533)
     path.chmod(0o666)
     replace_keeping_owner(path, b"new", 0o600)

@@ -129,7 +129,7 @@ def test_the_proposed_rule_reads_back_as_what_was_denied(
     assert words_of(rule_for(entry)) == words
 
 
-def test_the_rule_for_a_program_at_the_page_allows_nobody_else() -> None:
+def test_the_rule_for_a_program_at_the_page_allows_no_other_client() -> None:
     entry = Recent("publish_not_authorized", f"{PAGE_CLIENT_ID}0f3a")
     entry.topic = "house/lamp"
     assert rule_for(entry) == "allow listener @page publish house/lamp"
