@@ -129,7 +129,7 @@ class Serial(Section):
             raise refusal("one of path, usb and address, and only one: it selects the port")
         if self.address is not None and int(self.address.rpartition(":")[2]) > PORT_MAX:
             raise refusal(f"an address with a port from 1 to {PORT_MAX}")
-        if self.flow_control == "xon_xoff" and 7 not in self.protocol.data_bits:
+        if self.flow_control == "xon_xoff" and self.protocol.is_binary:
             raise refusal(
                 f'no flow_control = "xon_xoff" with framing = "{self.framing}": its '
                 "frames may contain any byte, also XON and XOFF"

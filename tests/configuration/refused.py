@@ -251,6 +251,14 @@ REFUSED = [
     (f"{PORT}'csv'\ncolumns = ['a', 'b/c']", '(1st) columns.1 = "b/c" ', "'_' alone to leave"),
     (f"{PORT}'csv'\ncolumns = ['a', 'a']", "[[serial]] (1st): use", '"a" once in columns'),
     (f"{PORT}'board'\nflow_control = 'xon_xoff'", "use no flow_control", "may contain any byte"),
+    (f"{PORT}'sml'\nflow_control = 'xon_xoff'", "use no flow_control", "may contain any byte"),
+    (f"{PORT}'vedirect'\nflow_control = 'xon_xoff'", "use no flow_control", "any byte"),
+    (
+        f"{PORT}'frames'\nflow_control = 'xon_xoff'\nstart = '42'\nframe_bytes = 4\n\
+checksum = 'none'\n[[serial.fields]]\nname = 'q'\nat = 1",
+        "use no flow_control",
+        "may contain any byte",
+    ),
     (f"{PORT}'json'\nrs485_rts = 'low'", "use rs485 = true with rs485_rts", "neither"),
     (f"{PORT}'json'\nrs485 = true\nflow_control = 'rts_cts'", "with rs485", "the direction"),
     ("[[serial]]\nname = 'a'\naddress = 'rfc2217://a:1'\nrs485 = true", "no rs485", "the server"),

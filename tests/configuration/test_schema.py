@@ -27,6 +27,10 @@ EXAMPLES = [*sorted((ROOT / "image").rglob("gateway.toml")), *(ROOT / page for p
 LEFT_TO_THE_LOADER = {
     "[console]\nuart = 'console'\n[[serial]]\nname = 'gps'\npath = '/dev/ttyAMA0'",
     "[[serial]]\nname = 'a'\npath = 'x'\nframing = 'board'\nflow_control = 'xon_xoff'",
+    "[[serial]]\nname = 'a'\npath = 'x'\nframing = 'sml'\nflow_control = 'xon_xoff'",
+    "[[serial]]\nname = 'a'\npath = 'x'\nframing = 'vedirect'\nflow_control = 'xon_xoff'",
+    "[[serial]]\nname = 'a'\npath = 'x'\nframing = 'frames'\nflow_control = 'xon_xoff'\n\
+start = '42'\nframe_bytes = 4\nchecksum = 'none'\n[[serial.fields]]\nname = 'q'\nat = 1",
     "[[serial]]\nname = 'a'\npath = 'x'\nframing = 'json'\nrs485_rts = 'low'",
     "[[serial]]\nname = 'a'\npath = 'x'\nframing = 'json'\nrs485 = true\nflow_control = 'rts_cts'",
     "[[serial]]\nname = 'a'\naddress = 'rfc2217://a:1'\nrs485 = true",

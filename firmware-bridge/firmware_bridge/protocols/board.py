@@ -26,6 +26,7 @@ class Board(DecoderSettings):
 
     device_prefix: ClassVar = BOARD_DEVICE_PREFIX
     data_bits: ClassVar = (8,)
+    is_binary: ClassVar = True
     can_wait: ClassVar = True
 
     def decoder(self) -> "BoardDecoder":

@@ -32,6 +32,7 @@ Hex = Annotated[str, Text(_HEX, _HEX_ALLOWED)]
 class DeclaredFrames(FixedRequestSettings):
     """Settings for binary frames: their start, length, fields and checksum."""
 
+    is_binary: ClassVar = True
     descriptions: ClassVar = {
         "start": "Bytes with which each frame begins.",
         "end": "Bytes with which each frame ends, after the checksum.",

@@ -40,6 +40,7 @@ class Dlms(MeterKeys):
     """Settings for meters that push DLMS messages from their HAN port."""
 
     data_bits: ClassVar = (8,)
+    is_binary: ClassVar = True
     default_line: ClassVar = Line(2400, 8, "E", 1)
     descriptions: ClassVar = KEY_DESCRIPTIONS
 

@@ -83,6 +83,7 @@ class MBus(PollerSettings):
     """Settings for polling M-Bus meters."""
 
     data_bits: ClassVar = (8,)
+    is_binary: ClassVar = True
     default_line: ClassVar = Line(2400, 8, "E", 1)
     descriptions: ClassVar = {
         "meters": "Meters on the line.",

@@ -31,6 +31,7 @@ class Modbus(PollerSettings):
     """Settings for Modbus devices and the registers to poll."""
 
     data_bits: ClassVar = (8,)
+    is_binary: ClassVar = True
     address_schemes: ClassVar = {
         "modbus+tcp": "Modbus TCP, for inverters, PLCs and gateways, usually at port 502",
         "rtu+tcp": "a serial server that passes on the bytes of a line, with their CRC",

@@ -95,6 +95,8 @@ _ENDLESS: Final = ("TTG", "-1")
 class VeDirect(DecoderSettings):
     """Settings for Victron devices, which send blocks unprompted."""
 
+    # The text is ASCII, but the byte of the checksum may have any value.
+    is_binary: ClassVar = True
     default_line: ClassVar = Line(19200)
 
     @property

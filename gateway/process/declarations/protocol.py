@@ -23,6 +23,9 @@ class ProtocolSettings(Section):
     data_bits: ClassVar[tuple[int, ...]] = (7, 8)
     """Allowed numbers of data bits on a serial line with this protocol."""
 
+    is_binary: ClassVar[bool] = False
+    """True if a frame may contain any byte, also XON and XOFF."""
+
     default_line: ClassVar[Line] = Line()
     """Line settings for a port whose table has neither `line` nor `baud_rate`."""
 
