@@ -210,6 +210,8 @@ def _text_of(place: Path, manifest: "Manifest") -> str:
     data = [each.size for each in manifest.members if each.part == "data"]
     if data:
         lines.append(f"  {'data':13} {counted(len(data), 'file')}, {sum(data):,} bytes")
+    elif manifest.formats:  # --data was given
+        lines.append(f"  no data: {manifest.data_dir} has none; --data-dir names another directory")
     else:
         lines.append("  no data: messages, readings and events are left out; --data adds them")
     return "\n".join([*lines, SECRETS])

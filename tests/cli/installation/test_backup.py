@@ -2,6 +2,7 @@
 
 import io
 import json
+import shutil
 import stat
 import subprocess
 import tarfile
@@ -65,6 +66,16 @@ def test_a_backup_with_data_needs_a_stopped_gateway(
     assert set(document) == set(documented("backup"))
     assert (document["data"], document["data_files"], document["gateway"]) == (True, 1, "gw-1")
     assert "data/journal/0001" in names_in(file)
+
+
+def test_with_data_of_which_there_is_none_the_option_is_not_recommended(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = gateway_in(tmp_path)
+    shutil.rmtree(tmp_path / "var/journal")
+    text = printed(capsys, tmp_path / "backup.tar.gz", "--data", "--config", config)
+    assert f"no data: {tmp_path}/var has none" in text
+    assert "--data adds them" not in text
 
 
 def test_a_folder_gets_a_file_named_after_the_gateway_and_the_day(
