@@ -32,12 +32,14 @@ PROCESSES: Final[Mapping[str, str]] = {
     "session_log": "upload",
     "upload": "upload",
     "alarms": "api",
+    "alarms.topic": "bridge",
     "bridge": "bridge",
     "serial": "bridge",
     "uplink": "uplink",
     "api": "api",
 }
-"""Sections used by processes other than the broker, with the subcommand of the process."""
+"""Sections, and single keys of them, used by processes other than the broker, with the subcommand
+of the process."""
 
 _NOW, _NEW, _ENDS = Effect.NOW, Effect.NEW_CONNECTIONS, Effect.ENDS_CONNECTIONS
 _PROCESS, _RESTART = Effect.PROCESS, Effect.RESTART
@@ -222,15 +224,15 @@ def changes_between(before: Configuration, after: Configuration) -> Changes:
     needs_restart: list[str] = []
     processes: dict[str, list[str]] = {}
     for name, effect in _differing(before, after):
-        section = name.partition(".")[0]
+        process = PROCESSES.get(name, PROCESSES.get(name.partition(".")[0]))
         if effect is Effect.RESTART:
             needs_restart.append(name)
         elif effect is not Effect.PROCESS:
             taken.append(name)
         if effect is Effect.NEW_CONNECTIONS:
             new_connections.append(name)
-        if section in PROCESSES and effect is not Effect.BRIDGE:
-            processes.setdefault(PROCESSES[section], []).append(name)
+        if process is not None and effect is not Effect.BRIDGE:
+            processes.setdefault(process, []).append(name)
     return Changes(
         tuple(taken),
         tuple(new_connections),

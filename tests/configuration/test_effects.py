@@ -61,6 +61,7 @@ def test_the_table_in_the_page_is_the_declaration() -> None:
         ({"mqtt__max_packet_size": "1MiB"}, Effect.NEW_CONNECTIONS),
         ({"access__order": ["mysql", "jwt", "password_file"]}, Effect.ENDS_CONNECTIONS),
         ({"bridge__window": 5}, Effect.PROCESS),
+        ({"alarms__topic": "problems"}, Effect.PROCESS),
         ({"serial": [{"name": "a", "path": "/dev/a"}]}, Effect.BRIDGE),
         ({"gateway__id": "other"}, Effect.RESTART),
     ],
@@ -118,8 +119,9 @@ def test_each_key_is_in_force_after_a_reload_or_its_answer_names_who_waits_for_w
     is_taken = effect not in (Effect.PROCESS, Effect.RESTART)
     assert answer.taken == ((name,) if is_taken else ())
     assert answer.needs_restart == ((name,) if effect is Effect.RESTART else ())
-    if section in PROCESSES and effect is not Effect.BRIDGE:
-        assert answer.processes == {PROCESSES[section]: (name,)}
+    process = PROCESSES.get(f"{section}.{key}", PROCESSES.get(section))
+    if process is not None and effect is not Effect.BRIDGE:
+        assert answer.processes == {process: (name,)}
     else:
         assert answer.processes == {}
     assert set(answer.new_connections) <= {name}

@@ -25,10 +25,11 @@ def shown_configuration(
             "key": key,
             "value": _shown(each.masked),
             "source": each.source,
-            "process": PROCESSES.get(_section_in(section), "broker"),
+            "process": PROCESSES.get(f"{plain}.{key}", PROCESSES.get(plain, "broker")),
         }
         for each in keys(configuration)
         for section, key in [each.name.rsplit(" ", 1)]
+        for plain in [_section_in(section)]
     ]
     return {
         "file": configuration.file,

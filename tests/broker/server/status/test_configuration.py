@@ -65,6 +65,9 @@ def test_each_key_has_its_value_and_where_it_was_set(tmp_path: Path) -> None:
     assert keys["[[serial]] 2", "silent_after"] == ('"600s"', None)
     processes = {each["section"]: each["process"] for each in shown["keys"]}
     assert (processes["[mqtt]"], processes["[[serial]] 1"]) == ("broker", "bridge")
+    by_key = {(each["section"], each["key"]): each["process"] for each in shown["keys"]}
+    assert by_key["[alarms]", "topic"] == "bridge"
+    assert by_key["[alarms]", "disk_free"] == "api"
 
 
 def test_names_of_users_and_urls_with_credentials_are_not_shown(tmp_path: Path) -> None:
