@@ -163,7 +163,8 @@ def execute(arguments: Sequence[str]) -> int | Prepared:
 
 def _explain(error: typer.TyperException) -> None:
     """Print one line about a mistyped command. If typer has shown the help, print nothing."""
-    message = line_of(error.format_message())
+    # pydantic, which checks the values for typer, puts "Value error, " before its reason.
+    message = line_of(error.format_message()).replace("Value error, ", "").removesuffix(".")
     if message:
         # A usage error refers to the subcommand in which it occurred.
         context: typer.Context | None = getattr(error, "ctx", None)

@@ -85,6 +85,7 @@ def test_no_help_text_loses_words_in_brackets_because_they_are_markup() -> None:
     [
         (["brokr"], "No such command 'brokr'"),
         (["broker", "--lisen", "x"], "No such option: --lisen"),
+        (["--show-completion", "x"], "Invalid value for '--show-completion': 'x' is not one of"),
         (["passwd"], "Missing argument"),
         (["check-config", "x.toml"], "name the configuration file with --config x.toml"),
         (["broker", "--listen", "nowhere"], "'nowhere' is not HOST:PORT"),
