@@ -36,4 +36,6 @@ def password_of(path: Path | None, named_by: str) -> str | None:
         raise CommandFailed(f"{named_by}: {error}", exit_code=EXIT_CONFIGURATION) from None
     except (OSError, UnicodeDecodeError) as error:
         line_shown = line_of(error) if isinstance(error, OSError) else f"{path}: is not UTF-8"
+        if isinstance(error, FileNotFoundError):
+            line_shown += "; create it, with the secret as its first line and mode 0600"
         raise CommandFailed(f"{named_by}: {line_shown}", exit_code=EXIT_CONFIGURATION) from None

@@ -35,7 +35,7 @@ def test_without_a_password_file_there_is_no_password() -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "reason"), [(None, "No such file or directory"), (b"\xff\n", "is not UTF-8")]
+    ("content", "reason"), [(None, "create it, with the secret as"), (b"\xff\n", "is not UTF-8")]
 )
 def test_a_password_file_that_cannot_be_used_is_a_mistake_of_the_configuration(
     tmp_path: Path, content: bytes | None, reason: str
