@@ -43,7 +43,8 @@ def remove_stale(path: Path) -> None:
     except FileNotFoundError:
         return
     if not stat.S_ISSOCK(mode):
-        raise FileExistsError(errno.EEXIST, "is there and is no socket", str(path))
+        reason = "exists and is not a socket: remove it, or choose another path"
+        raise FileExistsError(errno.EEXIST, reason, str(path))
     if is_answered(path):
         raise OSError(errno.EADDRINUSE, "another process listens there", str(path))
     path.unlink(missing_ok=True)

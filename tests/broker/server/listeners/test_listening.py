@@ -82,7 +82,7 @@ async def test_a_socket_at_which_a_process_listens_is_left_alone(start: Start, p
 
 async def test_a_file_that_is_no_socket_is_left_alone(start: Start, path: Path) -> None:
     path.write_text("precious")  # noqa: ASYNC240
-    with pytest.raises(FileExistsError, match="is there and is no socket"):
+    with pytest.raises(FileExistsError, match="exists and is not a socket: remove it"):
         await start(PLAIN, {"protocol": "unix", "path": str(path)})
     assert path.read_text() == "precious"  # noqa: ASYNC240
 
