@@ -139,7 +139,8 @@ class Size(Quantity):
     @property
     def allowed(self) -> str:
         limits = f'"{size_text(self.bytes_min)}" to "{size_text(self.bytes_max)}"'
-        return f'a size with its unit (B, KiB, MiB, GiB, TiB, kB, MB, GB, TB), from {limits}, like "64MiB"'
+        units = "B, KiB, MiB, GiB, TiB, kB, MB, GB, TB"
+        return f'a size with its unit ({units}), from {limits}, like "64MiB"'
 
     def value_of(self, written: object) -> int:
         match = _QUANTITY.fullmatch(written) if isinstance(written, str) else None
