@@ -74,6 +74,13 @@ _KEYS: Final = {
     "J": SensorKeys("J", "energy", None),
     "Wh": SensorKeys("Wh", "energy", None),
     "kWh": SensorKeys("kWh", "energy", None),
+    "MWh": SensorKeys("MWh", "energy", None),
+    "MJ": SensorKeys("MJ", "energy", None),
+    "GJ": SensorKeys("GJ", "energy", None),
+    "varh": SensorKeys("varh", None, None),
+    "kvarh": SensorKeys("kvarh", None, None),
+    "VAh": SensorKeys("VAh", None, None),
+    "kVAh": SensorKeys("kVAh", None, None),
     "m3": SensorKeys("m³", None),
     "l": SensorKeys("L", None),
     "m2": SensorKeys("m²", None),
@@ -104,6 +111,7 @@ _METERED: Final = {
     "m3": SensorKeys("m³", "volume", "total_increasing"),
     "varh": SensorKeys("varh", None, "total_increasing"),
     "kvarh": SensorKeys("kvarh", None, "total_increasing"),
+    "VAh": SensorKeys("VAh", None, "total_increasing"),
     "kVAh": SensorKeys("kVAh", None, "total_increasing"),
 }
 """Meter registers by unit. They only grow, except net registers."""

@@ -72,6 +72,17 @@ def test_registers_without_a_class_only_grow() -> None:
     assert sensor_keys_of("kvarh", is_meter=True) == SensorKeys("kvarh", None, "total_increasing")
 
 
+@pytest.mark.parametrize("unit", ["J", "Wh", "kWh", "MWh", "MJ", "GJ"])
+def test_energy_that_is_not_a_register_has_a_class_and_no_state_class(unit: str) -> None:
+    assert sensor_keys_of(unit, is_meter=False) == SensorKeys(unit, "energy", None)
+
+
+@pytest.mark.parametrize("unit", ["varh", "kvarh", "VAh", "kVAh"])
+def test_reactive_and_apparent_energy_only_grow_in_a_register(unit: str) -> None:
+    assert sensor_keys_of(unit, is_meter=False) == SensorKeys(unit, None, None)
+    assert sensor_keys_of(unit, is_meter=True) == SensorKeys(unit, None, "total_increasing")
+
+
 def test_a_net_register_may_decrease() -> None:
     shown = sensor_keys_of("kWh", is_meter=True, is_net=True)
     assert shown == SensorKeys("kWh", "energy", "total")
