@@ -34,6 +34,7 @@ from gateway.broker.core.sessions.session import Session
 from gateway.broker.core.sessions.subscription import Subscription
 from gateway.broker.core.state import State
 from gateway.broker.core.word import Word
+from gateway.broker.server.control.operations import RECORDED, REPORTED
 from gateway.broker.store.database import create_tables
 from gateway.broker.store.journal_files import FRAME, HEADER_BYTES
 from gateway.broker.store.tables import TABLES
@@ -174,6 +175,14 @@ def test_the_session_log_has_every_word_that_a_field_can_hold(
     row = next(row for row in rows_of(SESSION_LOG, "## Events") if named_in(row[0]) == [event])
     lists = re.findall(r"\(([^)]*)\)", " ".join(row[1:]))
     assert [tuple(named_in(each)) for each in lists] == [tuple(each.word for each in words)]
+
+
+def test_the_session_log_has_every_action_of_an_operator() -> None:
+    row = next(row for row in rows_of(SESSION_LOG, "## Events") if named_in(row[0]) == ["operated"])
+    actions = re.search(r"\(([^)]*)\)", row[1])
+    assert actions is not None
+    # The command `operated` reports one of the actions in `REPORTED`.
+    assert set(named_in(actions[1])) == (RECORDED - {"operated"}) | REPORTED
 
 
 def documented_records() -> dict[int, list[str]]:
