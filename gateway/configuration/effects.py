@@ -38,8 +38,7 @@ PROCESSES: Final[Mapping[str, str]] = {
     "uplink": "uplink",
     "api": "api",
 }
-"""Sections, and single keys of them, used by processes other than the broker, with the subcommand
-of the process."""
+"""Sections and keys used by processes other than the broker, with the process's subcommand."""
 
 _NOW, _NEW, _ENDS = Effect.NOW, Effect.NEW_CONNECTIONS, Effect.ENDS_CONNECTIONS
 _PROCESS, _RESTART = Effect.PROCESS, Effect.RESTART
@@ -217,6 +216,11 @@ class Changes:
     """Keys that take effect only after a restart of the gateway."""
 
 
+def process_of(name: str) -> str | None:
+    """Return the subcommand of the process that uses a key, or None if it is the broker."""
+    return PROCESSES.get(name, PROCESSES.get(name.partition(".")[0]))
+
+
 def changes_between(before: Configuration, after: Configuration) -> Changes:
     """Return the keys with different values, grouped by when the changes take effect."""
     taken: list[str] = []
@@ -224,7 +228,7 @@ def changes_between(before: Configuration, after: Configuration) -> Changes:
     needs_restart: list[str] = []
     processes: dict[str, list[str]] = {}
     for name, effect in _differing(before, after):
-        process = PROCESSES.get(name, PROCESSES.get(name.partition(".")[0]))
+        process = process_of(name)
         if effect is Effect.RESTART:
             needs_restart.append(name)
         elif effect is not Effect.PROCESS:

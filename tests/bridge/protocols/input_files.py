@@ -48,5 +48,12 @@ def read(name: str) -> tuple[list[Frame], dict[str, int], dict[str, int]]:
     return frames, dict(decoder.tally.damaged), dict(decoder.tally.skipped)
 
 
+def only_frame_of(name: str) -> Frame:
+    """Return the frame of a file. Asserts that nothing was damaged or left out."""
+    (frame,), damaged, skipped = read(name)
+    assert (damaged, skipped) == ({}, {})
+    return frame
+
+
 def values(frame: Frame) -> dict[str, object]:
     return {each.name: each.value for found in frame.quantities.values() for each in found}

@@ -1,11 +1,10 @@
 """Inputs of meters with the peculiarities of a country or a manufacturer."""
 
-from tests.bridge.protocols.input_files import read, values
+from tests.bridge.protocols.input_files import only_frame_of, values
 
 
 def test_a_belgian_meter_with_its_registers_on_channel_1_has_the_usual_names() -> None:
-    (frame,), damaged, skipped = read("p1-channel-1.txt")
-    assert (damaged, skipped) == ({}, {})
+    frame = only_frame_of("p1-channel-1.txt")
     found = values(frame)
     assert found["energy_import_t1"] == 1595.07
     assert found["energy_import_t2"] == 5216.778
@@ -16,8 +15,7 @@ def test_a_belgian_meter_with_its_registers_on_channel_1_has_the_usual_names() -
 
 
 def test_a_load_profile_and_tariffs_above_eight_have_names() -> None:
-    (frame,), damaged, skipped = read("p1-load-profile.txt")
-    assert (damaged, skipped) == ({}, {})
+    frame = only_frame_of("p1-load-profile.txt")
     found = values(frame)
     assert (found["energy_import_t11"], found["energy_import_t13"]) == (849.71, 3421.613)
     assert (found["interval_values/1"], found["interval_values/2"]) == (0.165, 0.0)
@@ -26,8 +24,7 @@ def test_a_load_profile_and_tariffs_above_eight_have_names() -> None:
 
 
 def test_a_swedish_meter_keeps_winter_time_in_summer() -> None:
-    (frame,), damaged, skipped = read("p1-sweden.txt")
-    assert (damaged, skipped) == ({}, {})
+    frame = only_frame_of("p1-sweden.txt")
     (energy,) = frame.quantities["energy_import"]
     assert (energy.value, energy.unit, energy.time_seconds) == (7225.264, "kWh", 1784908945.0)
     assert frame.quantities["reactive_energy_import"][0].unit == "kvarh"
@@ -35,8 +32,7 @@ def test_a_swedish_meter_keeps_winter_time_in_summer() -> None:
 
 
 def test_values_of_earlier_periods_keep_their_codes_and_get_their_units() -> None:
-    (frame,), damaged, skipped = read("d0-elster.txt")
-    assert (damaged, skipped) == ({}, {})
+    frame = only_frame_of("d0-elster.txt")
     assert [(each.name, each.value, each.unit) for (each,) in frame.quantities.values()] == [
         ("error_code", "00000000", None),
         ("meter_clock", "115723", None),
@@ -51,8 +47,7 @@ def test_values_of_earlier_periods_keep_their_codes_and_get_their_units() -> Non
 
 
 def test_meters_that_write_every_register_with_period_00_have_the_usual_names() -> None:
-    (frame,), damaged, skipped = read("d0-pafal.txt")
-    assert (damaged, skipped) == ({}, {})
+    frame = only_frame_of("d0-pafal.txt")
     assert values(frame) == {
         "meter_number": "71500000",
         "error_code": "00",
@@ -63,8 +58,7 @@ def test_meters_that_write_every_register_with_period_00_have_the_usual_names() 
 
 
 def test_an_error_and_an_identifier_have_names_in_whatever_medium_they_are_written() -> None:
-    (frame,), damaged, skipped = read("d0-mt174.txt")
-    assert (damaged, skipped) == ({}, {})
+    frame = only_frame_of("d0-mt174.txt")
     assert values(frame) == {
         "error_code": "0000000",
         "meter_id": "62700000",

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.bridge.protocols.input_files import read, values
+from tests.bridge.protocols.input_files import only_frame_of, read, values
 
 TELEGRAM = {
     "p1_version": "50",
@@ -67,8 +67,7 @@ def test_codes_with_255_in_place_of_a_tariff_have_their_names() -> None:
 
 
 def test_gas_identifiers_and_peaks_of_belgian_meters_have_names() -> None:
-    (frame,), damaged, skipped = read("p1-belgium.txt")
-    assert (damaged, skipped) == ({}, {})
+    frame = only_frame_of("p1-belgium.txt")
     found = values(frame)
     assert found["mbus_1_reading"] == 338.711
     assert found["mbus_2_reading"] == 29.535

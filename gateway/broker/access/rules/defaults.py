@@ -27,7 +27,7 @@ ANSWERS: Final = "answers/#"
 PAGE_LISTENER: Final = "@page"
 """Listener name for messages that operators publish on the page; no real listener can have it."""
 PAGE_CLIENT_ID: Final = "page-"
-"""Beginning of the client identifiers of these messages."""
+"""Prefix of the client identifiers with which the page publishes these messages."""
 HEALTH: Final = "oncegate-health/+"
 """Topics on which the SD card's health check, as the bridge's user, sends messages to itself."""
 

@@ -152,6 +152,16 @@ def pattern_for(topic: str) -> str:
     return quoted(topic.replace("%", "%%"))
 
 
+def rule_allowing(action: str, topic: str, username: str | None, *, otherwise: str) -> str:
+    """Return a line for a rules file that allows an action of a user.
+
+    `action` is `publish` or `subscribe`. `otherwise` is the condition of the rule if `username` is
+    None, such as `anonymous`.
+    """
+    who = otherwise if username is None else f"user {quoted(username)}"
+    return f"allow {who} {action} {pattern_for(topic)}"
+
+
 def nearest(word: str, known: Iterable[str], otherwise: str) -> str:
     """Return a suggestion for an unknown word: the closest known word, or `otherwise`."""
     if len(word) > _SHOWN_CHARACTERS_MAX:

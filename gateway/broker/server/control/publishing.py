@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 from gateway.broker.access.rules.defaults import PAGE_LISTENER
-from gateway.broker.access.rules.line import pattern_for, quoted
+from gateway.broker.access.rules.line import rule_allowing
 from gateway.broker.core.topics.route import is_system_topic
 from gateway.broker.server.control.page_client import VERSION, Answer, PageClient
 from gateway.broker.server.control.refused import Refused, text_of
@@ -111,7 +111,8 @@ class Publications:
         finally:
             self._under_way -= 1
             client.leave()
-        return _accepted(answer, _rule_for(username, topic))
+        page = f"listener {PAGE_LISTENER}"
+        return _accepted(answer, rule_allowing("publish", topic, username, otherwise=page))
 
     def _username_of(self, request: Request) -> str | None:
         """Return the name of the operator who publishes, or None if the caller is not a person.
@@ -152,15 +153,6 @@ def _address_in(request: Request) -> str:
     """Return the address of the operator who sent a request, as shown in the session log."""
     text = text_of(request, "from", "local")[:_ADDRESS_CHARACTERS_MAX]
     return f"page:{text}" if text.isascii() and text.isprintable() else "page"
-
-
-def _rule_for(username: str | None, topic: str) -> str:
-    """Return an access rule that would allow an operator to publish to a topic.
-
-    The rule has the form of a line in the rules file.
-    """
-    who = f"listener {PAGE_LISTENER}" if username is None else f"user {quoted(username)}"
-    return f"allow {who} publish {pattern_for(topic)}"
 
 
 def _accepted(answer: Answer | None, rule: str) -> Answer:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from gateway.broker.access.rules.defaults import PAGE_CLIENT_ID, PAGE_LISTENER
-from gateway.broker.access.rules.line import pattern_for, quoted
+from gateway.broker.access.rules.line import quoted, rule_allowing
 from gateway.broker.core.permissions import PUBLISH_REFUSED, SUBSCRIBE_REFUSED
 from gateway.broker.core.recent import Recent
 from gateway.broker.core.takeovers import Shared
@@ -144,14 +144,10 @@ def shared_of(entries: Sequence[Shared]) -> list[dict[str, Any]]:
 
 def rule_for(entry: Recent) -> str:
     """Return a line for the rules file that would allow a denied action."""
-    if entry.username is not None:
-        who = f"user {quoted(entry.username)}"
-    elif entry.client_id.startswith(PAGE_CLIENT_ID):
-        who = f"listener {PAGE_LISTENER}"
-    else:
-        who = "anonymous"
+    is_page = entry.client_id.startswith(PAGE_CLIENT_ID)
     action = "subscribe" if entry.reason == SUBSCRIBE_REFUSED else "publish"
-    return f"allow {who} {action} {pattern_for(entry.topic or '#')}"
+    otherwise = f"listener {PAGE_LISTENER}" if is_page else "anonymous"
+    return rule_allowing(action, entry.topic or "#", entry.username, otherwise=otherwise)
 
 
 def _counted(count: int, noun: str, which: str = "") -> str:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from gateway.configuration import Configuration
 from gateway.configuration.description import keys
-from gateway.configuration.effects import PROCESSES
+from gateway.configuration.effects import process_of
 
 KEYS_MAX: Final = 4_000
 """Maximum number of keys in an answer. A gateway with 64 ports has 2,500. Further keys are only
@@ -25,11 +25,10 @@ def shown_configuration(
             "key": key,
             "value": _shown(each.masked),
             "source": each.source,
-            "process": PROCESSES.get(f"{plain}.{key}", PROCESSES.get(plain, "broker")),
+            "process": process_of(f"{_section_in(section)}.{key}") or "broker",
         }
         for each in keys(configuration)
         for section, key in [each.name.rsplit(" ", 1)]
-        for plain in [_section_in(section)]
     ]
     return {
         "file": configuration.file,
