@@ -160,13 +160,14 @@ class Store:
             self._unnoted = (next_sequence, next_message, *self.journal.position)
         return time.monotonic() - began
 
-    def note_end(self) -> None:
-        """Record the position of the journal's end in a separate file.
+    def note_end(self, *, if_overdue: bool = False) -> None:
+        """Record the position of the journal's end in a separate file. Raises OSError on failure.
 
-        Called after the packets that waited for a commit are released. Raises OSError on failure.
+        With `if_overdue`, do so only if it must not wait until packets have been released.
         """
-        if self._unnoted is not None:
-            self._end_record.note(*self._unnoted)
+        end = self._unnoted
+        if end is not None and (not if_overdue or self._end_record.is_overdue(file_number=end[2])):
+            self._end_record.note(*end)
             self._unnoted = None
 
     # -- checkpoints: see `CheckpointSchedule`

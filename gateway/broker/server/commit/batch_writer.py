@@ -188,7 +188,7 @@ class BatchWriter:
 
     def _fsync_commit(self) -> float:
         seconds = self.store.fsync_commit()
-        self.store.note_end()
+        self.store.note_end(if_overdue=True)
         return seconds
 
     def _commit_here(self, batch: SealedBatch) -> None:
@@ -206,9 +206,9 @@ class BatchWriter:
             self._outcomes.failed(error)
             return
         self._durable(batch, seconds)
-        self._loop.call_soon(self._note_end)  # clients get their acknowledgements first
 
     def _note_end(self) -> None:
+        """Record the journal's end, unless another commit is running already."""
         if not (self.is_busy or self.is_stopped):
             try:
                 self.store.note_end()
@@ -233,6 +233,7 @@ class BatchWriter:
         self.metrics.add(seconds, len(batch.blob))
         self.recent.add(batch.blob)
         self._release(batch)
+        self._loop.call_soon(self._note_end)  # clients get their acknowledgements first
 
     def _release(self, batch: SealedBatch) -> None:
         """Allow the packets of a batch to be sent, because it is durable or has no records."""
