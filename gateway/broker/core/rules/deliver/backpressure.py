@@ -63,16 +63,19 @@ def drained(core: Core, session: Session, connection: Connection, now: float) ->
 
 def _is_filled(core: Core, session: Session, percent: int) -> bool:
     """Return True if a queue is filled to at least `percent` percent of one of its limits."""
+    if not session.queued_count:
+        return False
+    # The limits are not multiplied: with a large factor the compiled core allocates memory.
     limits = core.limits
-    if 100 * session.queued_count >= percent * limits.max_mqueue_len:
-        return session.queued_count > 0
-    if 100 * session.queued_bytes >= percent * limits.max_mqueue_bytes:
-        return session.queued_count > 0
+    if 100 * session.queued_count // percent >= limits.max_mqueue_len:
+        return True
+    if 100 * session.queued_bytes // percent >= limits.max_mqueue_bytes:
+        return True
     owner = session.owner
-    if owner is not None and 100 * owner.queued_bytes >= percent * owner.queued_bytes_max:
-        return session.queued_count > 0
+    if owner is not None and 100 * owner.queued_bytes // percent >= owner.queued_bytes_max:
+        return True
     memory = session.memory_queues
-    if memory is None or 100 * memory.bytes_count < percent * limits.max_queue_memory_bytes:
+    if memory is None or 100 * memory.bytes_count // percent < limits.max_queue_memory_bytes:
         return False
     # Only sessions that use at least the average memory of all clean sessions.
     return session.memory_bytes() * len(memory.sessions) >= memory.bytes_count
