@@ -220,10 +220,8 @@ class Store:
         return self._checkpoints.rows_committed()
 
     def finish_checkpoint(self) -> int:
-        """Make the committed rows durable. This call blocks.
-
-        Return the sequence number to pass to `checkpoint_finished`.
-        """
+        """Make the committed rows durable. This call blocks. Return the number to pass to
+        `checkpoint_finished`, a sequence number."""
         self._end_record.fsync()
         return self._checkpoints.finish()
 
