@@ -23,7 +23,7 @@ from gateway.broker.server.listeners.address_limits import address_settings_of
 from gateway.broker.server.listeners.listening import Change, OpenListeners
 from gateway.broker.server.quotas import ConfiguredQuotas, quotas_of
 from gateway.broker.server.removed_users import RemovedUsers
-from gateway.broker.server.rights import rules_of
+from gateway.broker.server.rights import former_bridges, rules_of
 from gateway.broker.server.source_files import SourceFiles, source_files_of, takes_keys_away
 from gateway.broker.server.starting import (
     authenticator_of,
@@ -94,6 +94,7 @@ class Reloader:
         """The current access rules, or None if everything is allowed."""
         self._read = read
         self._parts = parts
+        self._former = former_bridges(configuration, ())
         self._source_files = source_files
         """Digests of the files from which the current user sources were created."""
 
@@ -132,7 +133,7 @@ class Reloader:
         users = users_of(configuration)
         source_files = source_files_of(configuration)
         authenticator = self._authenticator_of(configuration, users, source_files)
-        rules = rules_of(configuration)
+        rules = rules_of(configuration, self._former)
         try:
             quotas = quotas_of(configuration)
             # Last, so that no bound socket has to be closed because of another error.
@@ -185,6 +186,7 @@ class Reloader:
         """
         configuration, event_loop = prepared.configuration, self._parts.event_loop
         before, self.configuration = self.configuration, configuration
+        self._former = former_bridges(configuration, self._former)
         now = asyncio.get_running_loop().time()
         apply_limits(event_loop.broker.limits, configuration)
         event_loop.broker.limits.quotas = prepared.quotas

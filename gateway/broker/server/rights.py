@@ -1,9 +1,10 @@
 """Determines the access rules and the known users of a broker from its configuration."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from gateway.broker.access.passwords.file import PasswordFile
-from gateway.broker.access.rules.defaults import default_rules
+from gateway.broker.access.rules.defaults import BridgeAccess, default_rules
 from gateway.broker.access.rules.evaluation import FileRules
 from gateway.broker.access.rules.file import RulesFile, RulesFileError, load
 from gateway.broker.core.permissions import Client
@@ -12,14 +13,24 @@ from gateway.configuration.addresses import host_and_port_of, is_loopback
 from gateway.configuration.whole import GATEWAY_TOPIC
 
 
-def rules_of(configuration: Configuration) -> FileRules | None:
+FORMER_BRIDGES_MAX: Final = 8
+"""Maximum number of former settings of the bridge whose rights are kept. The rules stay short even
+if a program changes these settings and reloads again and again."""
+
+
+def rules_of(
+    configuration: Configuration, former: Sequence[BridgeAccess] = ()
+) -> FileRules | None:
     """Return the access rules of a broker, or None if everything is allowed.
+
+    `former` are the bridge's settings before a reload. The default rules also allow what a bridge
+    with these settings does.
 
     Raises:
         RulesFileError: the rules file is invalid, or the rules do not allow the bridge to publish
             its readings.
     """
-    file = rules_file_of(configuration)
+    file = rules_file_of(configuration, former)
     if file is None:
         return None
     rules = FileRules(file)
@@ -29,7 +40,9 @@ def rules_of(configuration: Configuration) -> FileRules | None:
     return rules
 
 
-def rules_file_of(configuration: Configuration) -> RulesFile | None:
+def rules_file_of(
+    configuration: Configuration, former: Sequence[BridgeAccess] = ()
+) -> RulesFile | None:
     """Return the rules from `[access] rules_file` or the default rules, or None if no rules apply.
 
     The default rules apply to a broker that has users and is reachable from the network. Raises
@@ -44,10 +57,30 @@ def rules_file_of(configuration: Configuration) -> RulesFile | None:
         return None
     return default_rules(
         open_listeners=[each.called for each in configuration.listeners if _is_open(each)],
-        bridge_user=bridge_user_of(configuration),
-        home_assistant_prefix=configuration.bridge.home_assistant_prefix,
-        states=[*_states_of(configuration), f"{configuration.alarms.topic}/#"],
+        bridges=[bridge_access_of(configuration), *former],
     )
+
+
+def bridge_access_of(configuration: Configuration) -> BridgeAccess:
+    """Return the settings of the bridge on which its rights at this broker depend."""
+    return BridgeAccess(
+        user=bridge_user_of(configuration),
+        home_assistant_prefix=configuration.bridge.home_assistant_prefix,
+        states=(*_states_of(configuration), f"{configuration.alarms.topic}/#"),
+    )
+
+
+def former_bridges(
+    configuration: Configuration, former: Sequence[BridgeAccess]
+) -> tuple[BridgeAccess, ...]:
+    """Return `former` and the bridge's settings in `configuration`, the latest first.
+
+    A bridge reads its settings when it starts. After a reload it may therefore still run with
+    earlier settings, and the broker does not know with which. Messages that it may not publish
+    would be lost silently, because the bridge uses MQTT 3.1.1.
+    """
+    found = dict.fromkeys((bridge_access_of(configuration), *former))
+    return tuple(found)[:FORMER_BRIDGES_MAX]
 
 
 def bridge_user_of(configuration: Configuration) -> str | None:

@@ -7,9 +7,18 @@ import pytest
 from firmware_bridge.protocols.table import PROTOCOLS
 
 from gateway.broker.access.passwords.file import PasswordFile, set_password
+from gateway.broker.access.rules.defaults import BridgeAccess
 from gateway.broker.access.rules.file import RulesFileError
 from gateway.broker.core.permissions import Client
-from gateway.broker.server.rights import bridge_user_of, rules_file_of, rules_of, users_known
+from gateway.broker.server.rights import (
+    FORMER_BRIDGES_MAX,
+    bridge_access_of,
+    bridge_user_of,
+    former_bridges,
+    rules_file_of,
+    rules_of,
+    users_known,
+)
 from gateway.configuration import Configuration, load
 
 GPS = {"name": "gps", "path": "/dev/ttyUSB0", "framing": "nmea"}
@@ -178,3 +187,11 @@ def test_users_whom_a_certificate_proves_have_the_default_rules_without_password
     assert rules.may_publish(Client("c", "anna", outside), "users/anna/x", 2, False)
     assert not rules.may_publish(Client("c", "anna", outside), "sensors/gps/x", 2, False)
     assert rules.may_publish(Client("c", None, "127.0.0.1:1883"), "sensors/gps/x", 2, False)
+
+
+def test_the_latest_former_settings_of_the_bridge_are_kept_each_once() -> None:
+    every = [configured(alarms__topic=f"alarms {at}") for at in range(FORMER_BRIDGES_MAX + 1)]
+    former: tuple[BridgeAccess, ...] = ()
+    for each in [every[0], *every]:
+        former = former_bridges(each, former)
+    assert former == tuple(bridge_access_of(each) for each in every[:0:-1])

@@ -8,7 +8,8 @@ operator may publish to every topic except the topics for commands and for senso
 Everything is allowed on listeners without authentication.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from gateway.broker.access.rules.file import RulesFile, parse
@@ -32,49 +33,58 @@ HEALTH: Final = "oncegate-health/+"
 """Topics on which the SD card's health check, as the bridge's user, sends messages to itself."""
 
 
-def default_rules(
-    *,
-    open_listeners: Sequence[str],
-    bridge_user: str | None,
-    home_assistant_prefix: str | None = None,
-    states: Sequence[str] = (),
-) -> RulesFile:
+@dataclass(frozen=True, kw_only=True)
+class BridgeAccess:
+    """The settings of the firmware bridge on which its rights depend."""
+
+    user: str | None
+    """The bridge's user name; None if the bridge connects to an open listener."""
+    home_assistant_prefix: str | None = None
+    """First part of the topics for device discovery; None if discovery is off."""
+    states: tuple[str, ...] = ()
+    """Topic filters for the states of the gateway, its ports and its devices, and for alarms."""
+
+
+def default_rules(*, open_listeners: Sequence[str], bridges: Sequence[BridgeAccess]) -> RulesFile:
     """Return the default access rules.
 
     Args:
         open_listeners: listeners on which everything is allowed.
-        bridge_user: the user name of the firmware bridge, which may publish to `sensors/#`; None
-            if the bridge connects to an open listener.
-        home_assistant_prefix: first part of the topics for device discovery; None if discovery is
-            off.
-        states: topic filters for the states of the gateway, its ports and its devices.
+        bridges: the bridge's settings now, and those with which a running bridge may have started.
     """
     lines = ["# what holds without [access] rules_file: oncegate acl show"]
     lines += [f"allow listener {quoted(name)} all" for name in open_listeners]
     lines.append(f"deny listener {PAGE_LISTENER} publish {COMMANDS} {SENSORS}")
     lines.append(f"allow listener {PAGE_LISTENER} publish #")
-    if bridge_user is not None:
-        user = quoted(bridge_user)
-        lines.append(f"allow user {user} publish {SENSORS}")
-        lines.append(f"allow user {user} publish,subscribe {HEALTH}")
-        lines.append(f"allow user {user} subscribe {COMMANDS}")
-        lines.append(f"allow user {user} publish {ANSWERS}")
-        lines += [f"allow user {user} publish {pattern_for(each)}" for each in states]
+    lines += [line for each in bridges for line in _for_bridge(each)]
     lines.append(f"allow user * subscribe {SENSORS}")
+    states = [state for each in bridges for state in each.states]
     lines += [f"allow user * subscribe {pattern_for(each)}" for each in states]
-    if home_assistant_prefix is not None:
-        lines += _for_home_assistant(home_assistant_prefix, bridge_user)
+    lines += [line for each in bridges for line in _for_home_assistant(each)]
     lines.append("allow user * publish,subscribe users/%u/#")
-    return parse("".join(f"{line}\n" for line in lines).encode(), NAME)
+    return parse("".join(f"{line}\n" for line in dict.fromkeys(lines)).encode(), NAME)
 
 
-def _for_home_assistant(prefix: str, bridge_user: str | None) -> list[str]:
-    """Return the access rules for Home Assistant's device discovery.
+def _for_bridge(bridge: BridgeAccess) -> Iterator[str]:
+    if bridge.user is not None:
+        user = quoted(bridge.user)
+        yield f"allow user {user} publish {SENSORS}"
+        yield f"allow user {user} publish,subscribe {HEALTH}"
+        yield f"allow user {user} subscribe {COMMANDS}"
+        yield f"allow user {user} publish {ANSWERS}"
+        for each in bridge.states:
+            yield f"allow user {user} publish {pattern_for(each)}"
+
+
+def _for_home_assistant(bridge: BridgeAccess) -> Iterator[str]:
+    """Yield the access rules for Home Assistant's device discovery.
 
     Home Assistant logs in as an ordinary user. Therefore, every user may publish to the topic for
     Home Assistant's status.
     """
-    lines = [f"allow user * subscribe {prefix}/#", f"allow user * publish {prefix}/status"]
-    if bridge_user is not None:
-        lines.insert(0, f"allow user {quoted(bridge_user)} publish {prefix}/#")
-    return lines
+    prefix = bridge.home_assistant_prefix
+    if prefix is not None:
+        if bridge.user is not None:
+            yield f"allow user {quoted(bridge.user)} publish {prefix}/#"
+        yield f"allow user * subscribe {prefix}/#"
+        yield f"allow user * publish {prefix}/status"
