@@ -105,7 +105,8 @@ async def _serve(
     make = _port_maker(settings, outbox, control, hot_plug, announcer=announcer, commands=commands)
     async with hot_plug, asyncio.TaskGroup() as tasks:
         ports = Ports(make, tasks)
-        publisher = Publisher(settings.broker, outbox, _availability_of(settings, ports, control))
+        reports = _Reports(settings, ports, control)
+        publisher = Publisher(settings.broker, outbox, _availability_of(settings, ports, reports))
 
         def status() -> dict[str, object]:
             return {
@@ -120,7 +121,7 @@ async def _serve(
         reporting = tasks.create_task(control.run(status, settings.report_seconds))
         others: list[Run] = [announcer.run, *(each.run for each in _commanders(settings, commands))]
         if sensor_files is not None:
-            others += _operator_tasks(settings, sensor_files, ports, announcer)
+            others += _operator_tasks(settings, sensor_files, ports, announcer, reports)
         running = [tasks.create_task(run()) for run in others]
         logger.info("bridge started, outbox %s, serial ports: %s", settings.data_dir, ports)
         supervision.ready()
@@ -174,6 +175,7 @@ def _operator_tasks(
     files: SensorFiles,
     ports: Ports,
     announcer: Announcer[PortSettings],
+    reports: "_Reports",
 ) -> list[Run]:
     """Return the two coroutine functions that serve operators of the web page.
 
@@ -186,7 +188,9 @@ def _operator_tasks(
         announcer.ports_changed(wanted)
 
     detections = Detections(lambda: ports.settings)
-    requests = SensorRequests(settings.control_socket, files, detections, ports, replace)
+    requests = SensorRequests(
+        settings.control_socket, files, detections, ports, replace, reports.use_alarms_topic
+    )
     return [detections.run, requests.run]
 
 
@@ -205,23 +209,38 @@ def _sequence_numbers() -> Callable[[str], int]:
 
 
 def _availability_of(
-    settings: BridgeSettings, ports: Ports, control: ControlSocket
+    settings: BridgeSettings, ports: Ports, reports: "_Reports"
 ) -> Availability | None:
     if settings.availability_topic is None and settings.alarms_topic is None:
         return None
-
-    def reports() -> dict[str, bytes]:
-        found = {f"{settings.alarms_topic}/{kind}": each for kind, each in control.alarms.items()}
-        if settings.problem_topic is not None:
-            reasons = [reason for port in ports if (reason := port.problem()) is not None]
-            found[settings.problem_topic] = problem_payload(reasons)
-        return found
-
     return Availability(
         settings.availability_topic,
         lambda: {name: state for port in ports for name, state in port.availability().items()},
-        reports,
+        reports.payloads,
     )
+
+
+class _Reports:
+    """The alarms of the gateway and the problems of its ports, to publish as retained messages."""
+
+    def __init__(self, settings: BridgeSettings, ports: Ports, control: ControlSocket) -> None:
+        self._alarms_topic = settings.alarms_topic
+        self._problem_topic = settings.problem_topic
+        self._ports = ports
+        self._control = control
+
+    def use_alarms_topic(self, topic: str) -> None:
+        """Publish alarms below `topic` from now on, because the configuration was reloaded."""
+        self._alarms_topic = topic
+
+    def payloads(self) -> dict[str, bytes]:
+        """Return the payloads, keyed by topic."""
+        alarms = self._control.alarms
+        found = {f"{self._alarms_topic}/{kind}": each for kind, each in alarms.items()}
+        if self._problem_topic is not None:
+            reasons = [reason for port in self._ports if (reason := port.problem()) is not None]
+            found[self._problem_topic] = problem_payload(reasons)
+        return found
 
 
 def _commanders(settings: BridgeSettings, commands: Commands | None) -> list[Commander]:

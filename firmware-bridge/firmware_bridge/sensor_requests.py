@@ -50,6 +50,8 @@ class SensorFiles:
     """
 
     read: Callable[[], Configured]
+    alarms_topic: Callable[[], str]
+    """Returns the topic below which alarms are published."""
     listed: Callable[[], list[Table]]
     """Returns each configured port, and each removed port that can be restored."""
     file_of: Callable[[str], Table]
@@ -69,6 +71,7 @@ class SensorRequests:
         detections: Detections,
         ports: Ports,
         replace: Callable[[Configured], Awaitable[None]],
+        use_alarms_topic: Callable[[str], None],
     ) -> None:
         """Store the objects that are needed to handle requests.
 
@@ -79,12 +82,14 @@ class SensorRequests:
             ports: the ports that the bridge reads.
             replace: coroutine function that stops and starts ports, so that the bridge reads
                 exactly the ports in its argument.
+            use_alarms_topic: function that is called with the alarms' topic after a reload.
         """
         self._client = ControlClient(socket, POLL_SECONDS_MAX)
         self._files = files
         self._detections = detections
         self._ports_read = ports
         self._replace = replace
+        self._use_alarms_topic = use_alarms_topic
         self._commands: dict[str, Callable[[Request], Awaitable[Table]]] = {
             "serial_ports": self._ports,
             "serial_port": self._port,
@@ -172,7 +177,9 @@ class SensorRequests:
         return await self._changed(await asyncio.to_thread(self._files.undo, name, version))
 
     async def _reload(self, _: Request) -> Table:
-        return await self._changed(await asyncio.to_thread(self._files.read))
+        ports = await asyncio.to_thread(self._files.read)
+        self._use_alarms_topic(await asyncio.to_thread(self._files.alarms_topic))
+        return await self._changed(ports)
 
     async def _changed(self, settings: Configured) -> Table:
         await self._detections.end_on(settings)

@@ -126,16 +126,11 @@ EFFECTS: Final[Mapping[str, Mapping[str, Effect]]] = {
         "home_assistant_prefix",
         "commands",
     ),
-    "alarms": _all(
-        _PROCESS,
-        "topic",
-        "disk_free",
-        "clock_unsynchronised",
-        "upload_backlog",
-        "temperature",
-        "card_life",
-        "wrong_passwords",
-    ),
+    "alarms": {
+        "topic": Effect.BRIDGE,
+        **_all(_PROCESS, "disk_free", "clock_unsynchronised", "upload_backlog"),
+        **_all(_PROCESS, "temperature", "card_life", "wrong_passwords"),
+    },
     "serial": _all(
         Effect.BRIDGE,
         "name",

@@ -7,11 +7,13 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 from firmware_bridge import main
+from firmware_bridge.mqtt import publisher
 from firmware_bridge.sensor_requests import SensorFiles, requests_in
 
 from gateway.cli.services.sensor_files import ConfigurationSource
-from tests.bridge.broker import DEADLINE_SECONDS, Mosquitto
+from tests.bridge.broker import DEADLINE_SECONDS, Mosquitto, Subscriber
 from tests.bridge.running import ControlRoom, settings_of
 from tests.bridge.terminal import Terminal
 from tests.peers.control_server import result
@@ -25,6 +27,7 @@ class Broker(ControlRoom):
         self._number = 0
         self._due: list[dict[str, Any]] = []
         self.answers: dict[int, dict[str, Any]] = {}
+        self.alarms: dict[str, Any] = {}
 
     @property
     def status(self) -> dict[str, Any]:
@@ -32,6 +35,8 @@ class Broker(ControlRoom):
         return reports[-1]["status"] if reports else {}
 
     def answer_of(self, request: dict[str, Any]) -> bytes:
+        if request["command"] == "report" and self.alarms:
+            return result({"alarms": self.alarms, "alarms_number": 1})
         if request["command"] != "serial_requests":
             return super().answer_of(request)
         self.answers |= {each["number"]: each for each in request["answers"]}
@@ -115,6 +120,33 @@ async def test_a_reload_reads_ports_that_a_person_wrote(
         refused = await broker.ask("serial_reload")
         assert "max_inflight" in refused["error"]["message"]
         assert broker.port("hand")
+
+
+async def test_a_reload_moves_the_alarms_to_another_topic_and_empties_the_former_one(
+    subscriber: Subscriber, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(publisher, "AVAILABILITY_SECONDS", 0.05)
+    files = files_of(tmp_path)
+    topic = "sensors/alarms"
+    async with bridge_of(tmp_path, subscriber.port, files, alarms_topic=topic) as broker:
+        broker.alarms = {"disk_low": {"count": 1}, "disk_full": None}
+        low, full = b'{"count":1}', b""
+        await subscriber.wait_until(
+            lambda: dict(subscriber.messages).get(f"{topic}/disk_low") == low
+        )
+        (tmp_path / "gateway.toml").write_text('[alarms]\ntopic = "sensors/plant"\n')
+        assert (await broker.ask("serial_reload"))["ok"]
+        await subscriber.wait_until(
+            lambda: (
+                dict(subscriber.messages)
+                == {
+                    f"{topic}/disk_low": b"",
+                    f"{topic}/disk_full": full,
+                    "sensors/plant/disk_low": low,
+                    "sensors/plant/disk_full": full,
+                }
+            )
+        )
 
 
 async def test_hostile_requests_are_refused_and_the_bridge_runs_on(

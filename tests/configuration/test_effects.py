@@ -61,7 +61,7 @@ def test_the_table_in_the_page_is_the_declaration() -> None:
         ({"mqtt__max_packet_size": "1MiB"}, Effect.NEW_CONNECTIONS),
         ({"access__order": ["mysql", "jwt", "password_file"]}, Effect.ENDS_CONNECTIONS),
         ({"bridge__window": 5}, Effect.PROCESS),
-        ({"alarms__topic": "problems"}, Effect.PROCESS),
+        ({"alarms__topic": "problems"}, Effect.BRIDGE),
         ({"serial": [{"name": "a", "path": "/dev/a"}]}, Effect.BRIDGE),
         ({"gateway__id": "other"}, Effect.RESTART),
     ],

@@ -6,7 +6,7 @@ messages are sent at QoS 0 and bypass the outbox, because only the latest state 
 are published again whenever a connection begins.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 
 from gmqtt import Message  # type: ignore[import-untyped]
 
@@ -41,7 +41,8 @@ class Availability:
         self._topic = topic
         self._states = states
         self._reports = reports
-        self._sent: dict[str, bytes] = {}
+        self._sent: dict[str, bytes | None] = {}
+        # The payload last published on each topic, or None if the broker may not have received it.
         self._send: Send | None = None
 
     def will(self) -> Message | None:
@@ -61,29 +62,32 @@ class Availability:
         sends packets over the new connection.
         """
         self._send = send
-        self._sent = {}
-        if self._topic is not None:
-            self._publish(self._topic, ONLINE)
+        self._sent = dict.fromkeys(self._sent)
         self.update()
 
     def update(self) -> None:
-        """Publish each payload that has changed since it was last published."""
-        if self._topic is not None:
-            states = {f"{self._topic}/{name}": state for name, state in self._states().items()}
-            for topic, is_there in states.items():
-                self._publish(topic, ONLINE if is_there else OFFLINE)
-            self._remove_others({self._topic, *states})
-        for topic, payload in self._reports().items():
-            self._publish(topic, payload)
+        """Publish each payload that has changed since it was last published.
 
-    def _remove_others(self, topics: Collection[str]) -> None:
-        """Remove the retained states from all topics that are not in `topics`.
-
-        These topics belong to ports and devices that are no longer configured.
+        Also remove the retained payloads of former topics: those of ports and devices that are no
+        longer configured, and all alarms after the alarms' topic has changed.
         """
-        for topic, payload in list(self._sent.items()):
-            if topic not in topics and payload in (ONLINE, OFFLINE):
-                self._publish(topic, _REMOVAL)
+        if self._send is None:
+            return
+        payloads = {**self._payloads_of_states(), **self._reports()}
+        for topic, payload in payloads.items():
+            self._publish(topic, payload)
+        for topic in self._sent.keys() - payloads.keys():
+            self._publish(topic, _REMOVAL)
+            del self._sent[topic]
+
+    def _payloads_of_states(self) -> dict[str, bytes]:
+        if self._topic is None:
+            return {}
+        states = {f"{self._topic}/{name}": state for name, state in self._states().items()}
+        return {
+            self._topic: ONLINE,
+            **{topic: ONLINE if is_there else OFFLINE for topic, is_there in states.items()},
+        }
 
     def end(self) -> None:
         """Publish `offline` for the bridge and for all its ports and devices.
@@ -94,7 +98,6 @@ class Availability:
             if payload in (ONLINE, OFFLINE):
                 self._publish(topic, OFFLINE)
         self._send = None
-        self._sent = {}
 
     def _publish(self, topic: str, state: bytes) -> None:
         if self._send is None or self._sent.get(topic) == state:

@@ -18,9 +18,7 @@ FORMER_BRIDGES_MAX: Final = 8
 if a program changes these settings and reloads again and again."""
 
 
-def rules_of(
-    configuration: Configuration, former: Sequence[BridgeAccess] = ()
-) -> FileRules | None:
+def rules_of(configuration: Configuration, former: Sequence[BridgeAccess] = ()) -> FileRules | None:
     """Return the access rules of a broker, or None if everything is allowed.
 
     `former` are the bridge's settings before a reload. The default rules also allow what a bridge

@@ -38,6 +38,7 @@ class ConfigurationSource:
         reader = _Reader(self)
         return SensorFiles(
             read=reader.read,
+            alarms_topic=reader.alarms_topic,
             listed=reader.listed,
             file_of=reader.file_of,
             save=reader.save,
@@ -100,6 +101,13 @@ class _Reader:
     def read(self) -> Ports:
         """Return the configured ports. Raises Refused if the configuration is invalid."""
         return _answering(_ports_of)(self._configuration())
+
+    def alarms_topic(self) -> str:
+        """Return the topic below which alarms are published.
+
+        Raises Refused if the configuration is invalid.
+        """
+        return self._configuration().alarms.topic
 
     def listed(self) -> list[dict[str, Any]]:
         """Return descriptions of all configured ports, and of removed ports that can be restored.

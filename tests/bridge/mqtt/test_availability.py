@@ -144,6 +144,29 @@ async def retained(port: int) -> dict[str, bytes]:
     return latest(late)
 
 
+def sent_by(availability: Availability) -> list[tuple[str, bytes]]:
+    """Begin a connection and return the topics and payloads that are published over it."""
+    sent: list[bytes] = []
+    availability.begin(sent.append)
+    packets = Decoder(1 << 16, 4).feed(b"".join(sent))
+    return [(each.topic, each.payload) for each in packets if isinstance(each, Publish)]
+
+
+def test_topics_of_a_former_connection_that_are_not_used_any_more_are_emptied_at_the_next() -> None:
+    reports = {"alarms/disk_low": b"{}", "alarms/disk_full": b""}
+    availability = Availability(None, dict, lambda: reports)
+    assert sent_by(availability) == [*reports.items()]
+    availability.end()
+    reports = {"plant/disk_low": b"{}", "plant/disk_full": b""}
+    assert sent_by(availability) == [
+        *reports.items(),
+        ("alarms/disk_low", b""),
+        ("alarms/disk_full", b""),
+    ]
+    availability.end()
+    assert sent_by(availability) == [*reports.items()]
+
+
 def test_the_states_of_a_port_that_was_removed_are_removed_once() -> None:
     states = {"a": True, "b": False}
     sent: list[bytes] = []

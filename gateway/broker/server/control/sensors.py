@@ -23,7 +23,8 @@ COMMANDS: Final = (
 READING: Final = frozenset({"serial_ports", "serial_port", "serial_progress", "serial_frames"})
 """Forwarded commands that change nothing and open no port."""
 RELOAD: Final = "serial_reload"
-"""Command that makes the bridge read its ports again, sent after a reload of the broker."""
+"""Command that makes the bridge read its ports and its alarms' topic again, sent after a reload of
+the broker."""
 
 REQUESTS_MAX: Final = 8
 """Maximum number of requests that wait for the bridge. The status page has the same limit for
@@ -72,8 +73,8 @@ class SensorRequests:
     def reload(self) -> None:
         """Tell the bridge that the configuration was reloaded.
 
-        The bridge then reads its serial ports from the configuration again. The call returns
-        without waiting for the bridge's answer.
+        The bridge then reads its serial ports and its alarms' topic from the configuration again.
+        The call returns without waiting for the bridge's answer.
         """
         if len(self._queue) < REQUESTS_MAX and self._is_bridge_there:
             self._put({"command": RELOAD})

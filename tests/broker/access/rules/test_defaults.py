@@ -31,7 +31,9 @@ def test_the_bridge_alone_writes_what_sensors_say() -> None:
     rules, bridge = rules_of(), Client("oncegate-bridge-1", "bridge", NETWORK)
     assert rules.may_publish(bridge, "sensors/gps/latitude", 2, False)
     assert rules.may_subscribe(bridge, "oncegate-health/0f", 2)
-    assert not rules_of(BridgeAccess(user=None)).may_publish(bridge, "sensors/gps/latitude", 2, False)
+    assert not rules_of(BridgeAccess(user=None)).may_publish(
+        bridge, "sensors/gps/latitude", 2, False
+    )
 
 
 def test_commands_to_boards_are_the_bridge_s_to_read_and_no_user_s_to_publish() -> None:
