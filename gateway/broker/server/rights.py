@@ -12,7 +12,6 @@ from gateway.configuration import Configuration, Listener, Serial
 from gateway.configuration.addresses import host_and_port_of, is_loopback
 from gateway.configuration.whole import GATEWAY_TOPIC
 
-
 FORMER_BRIDGES_MAX: Final = 8
 """Maximum number of former settings of the bridge whose rights are kept. The rules stay short even
 if a program changes these settings and reloads again and again."""
@@ -51,10 +50,11 @@ def rules_file_of(
         return load(path)
     if not configuration.access.sources and not _proves_users(configuration):
         return None
-    if all(_is_open(listener) for listener in configuration.listeners):
+    open_listeners = open_listeners_of(configuration)
+    if len(open_listeners) == len(configuration.listeners):
         return None
     return default_rules(
-        open_listeners=[each.called for each in configuration.listeners if _is_open(each)],
+        open_listeners=open_listeners,
         bridges=[bridge_access_of(configuration), *former],
     )
 
@@ -107,6 +107,11 @@ def users_known(configuration: Configuration, users: PasswordFile | None) -> fro
 def _proves_users(configuration: Configuration) -> bool:
     """Return True if a listener authenticates clients by their certificates."""
     return any(listener.proves_users for listener in configuration.listeners)
+
+
+def open_listeners_of(configuration: Configuration) -> list[str]:
+    """Return the listeners at which everything is allowed as long as no rules file exists."""
+    return [each.called for each in configuration.listeners if _is_open(each)]
 
 
 def _is_open(listener: Listener) -> bool:

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from gateway.configuration import Configuration
 
 
+THE_GATEWAY = "the gateway"
+"""The name in messages of the gateway's own broker, beside those of its tenants."""
+
 ShowOption = Annotated[
     bool, typer.Option("--show", help="Print every key with its effective value.")
 ]
@@ -62,19 +65,24 @@ def _check(config: Path | None, *, show_keys: bool, as_json: bool) -> None:
     from gateway.configuration.description import tables
 
     configuration = configuration_of(config)
-    rules = _checked_rights_of(configuration)
-    page = _page_of(configuration)
+    brokers = _checked_brokers_of(configuration)
     file = file_of(config)
     place = None if file is None else str(file)
     verdict = f"{place or 'the built-in configuration'}: can be used"
     warnings = [*_warnings_about_units(configuration), *_warnings_about_console(configuration)]
-    lines = "\n".join([verdict, rules, page, *warnings])
+    sentences = [
+        sentence if len(brokers) == 1 else f"{name}: {sentence}"
+        for name, broker in brokers.items()
+        for sentence in broker.values()
+        if sentence is not None
+    ]
+    lines = "\n".join([verdict, *sentences, *warnings])
     show(
         {
             "file": place,
             "configuration": tables(configuration),
-            "rules": rules,
-            "page": page,
+            **brokers[THE_GATEWAY],
+            "tenants": {name: brokers[f"tenant {name}"] for name in configuration.tenants},
             "warnings": warnings,
         },
         lambda _: _table_of(configuration, verdict) if show_keys else lines,
@@ -105,10 +113,11 @@ def _warnings_about_console(configuration: "Configuration") -> Iterator[str]:
             yield f"serial port {port.name}: warning: {warning}"
 
 
-def _checked_rights_of(configuration: "Configuration") -> str:
-    """Check the files that a configuration names, and return a sentence about the access rules.
+def _checked_brokers_of(configuration: "Configuration") -> dict[str, dict[str, str | None]]:
+    """Check the files that the gateway and its tenants name.
 
-    The sentence describes the rules of the gateway itself.
+    Return for the gateway and each tenant a sentence about its access rules and one about its page,
+    which is None for a tenant without a page.
 
     Raises:
         CommandFailed: a file of the gateway or of a tenant has a mistake. The exception has one
@@ -116,13 +125,16 @@ def _checked_rights_of(configuration: "Configuration") -> str:
     """
     mistakes = [*_mistakes_in_files(configuration), *_mistakes_about_page(configuration)]
     rules = _rights_of(configuration, mistakes)
+    brokers = {THE_GATEWAY: {"rules": rules, "page": _page_of(configuration)}}
     for name, tenant in configuration.tenants.items():
         wrong = [*_mistakes_in_files(tenant), *_mistakes_about_page(tenant)]
-        _rights_of(tenant, wrong)
+        rules = _rights_of(tenant, wrong)
+        page = _page_of(tenant) if "api" in tenant.given else None
+        brokers[f"tenant {name}"] = {"rules": rules, "page": page}
         mistakes += [f"tenant {name}: {line}" for line in wrong]
     if mistakes:
         raise CommandFailed(mistakes, exit_code=EXIT_CONFIGURATION)
-    return rules
+    return brokers
 
 
 def _mistakes_in_files(configuration: "Configuration") -> Iterator[str]:
@@ -216,7 +228,7 @@ def _rights_of(configuration: "Configuration", mistakes: list[str]) -> str:
     """
     from gateway.broker.access.rules.defaults import NAME
     from gateway.broker.access.rules.file import RulesFileError
-    from gateway.broker.server.rights import rules_of
+    from gateway.broker.server.rights import bridge_user_of, open_listeners_of, rules_of
 
     try:
         rules = rules_of(configuration)
@@ -226,9 +238,13 @@ def _rights_of(configuration: "Configuration", mistakes: list[str]) -> str:
     if rules is None:
         return "no rules file: every client may publish and subscribe to everything"
     if rules.file.name == NAME:
+        writer = "no user" if bridge_user_of(configuration) is None else "only the bridge"
+        listeners = open_listeners_of(configuration)
+        exception = f"; everything is allowed at {', '.join(listeners)}" if listeners else ""
+        option = "" if configuration.tenant is None else f" --tenant {configuration.tenant}"
         return (
-            "no rules file: users have users/NAME/# and read sensors/#, which the bridge alone "
-            "writes (oncegate acl show)"
+            f"no rules file: users have users/NAME/# and read sensors/#, to which {writer} may "
+            f"publish{exception} (oncegate acl show{option})"
         )
     return f"{rules.file.name}: {counted(len(rules.file.rules), 'access rule')}"
 

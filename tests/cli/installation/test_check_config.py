@@ -66,6 +66,51 @@ def test_check_config_looks_into_the_rules_file_and_states_what_holds(tmp_path: 
     assert "no rules file: users have users/NAME/#" in checked(**network)[1]
 
 
+TENANTS = """
+[[tenants.acme.listeners]]
+bind = "0.0.0.0"
+port = 1884
+anonymous = false
+[tenants.acme.access]
+password_file = "p"
+[tenants.acme.api]
+port = 8081
+[[tenants.beta.listeners]]
+port = 1885
+"""
+
+
+def test_check_config_states_what_holds_for_the_gateway_and_for_each_tenant(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "p").touch(0o600)
+    (tmp_path / "r").write_text("allow user a publish t\n")
+    file = tmp_path / "gateway.toml"
+    file.write_text('[access]\nrules_file = "r"\n' + TENANTS)
+    everything = "no rules file: every client may publish and subscribe to everything"
+    own = (
+        "no rules file: users have users/NAME/# and read sensors/#, to which no user may publish "
+        "(oncegate acl show --tenant acme)"
+    )
+    page = "the page: 127.0.0.1 port 8081, for everyone on this machine"
+    assert run(["check-config", "--config", str(file)]) == 0
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "the gateway: r: 1 access rule",
+        "the gateway: the page: 127.0.0.1 port 8080, for everyone on this machine",
+        f"tenant acme: {own}",
+        f"tenant acme: {page}",
+        f"tenant beta: {everything}",
+    ]
+    assert run(["check-config", "--json", "--config", str(file)]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["rules"] == "r: 1 access rule"
+    assert shown["tenants"] == {
+        "acme": {"rules": own, "page": page},
+        "beta": {"rules": everything, "page": None},
+    }
+
+
 def test_check_config_states_where_the_page_is_and_for_whom(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
