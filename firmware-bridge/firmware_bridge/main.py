@@ -189,7 +189,9 @@ def _operator_tasks(
 
     detections = Detections(lambda: ports.settings)
     requests = SensorRequests(
-        settings.control_socket, files, detections, ports, replace, reports.use_alarms_topic
+        *(settings.control_socket, files, detections, ports),
+        replace=replace,
+        use_alarms_topic=reports.use_alarms_topic,
     )
     return [detections.run, requests.run]
 

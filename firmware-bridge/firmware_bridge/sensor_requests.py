@@ -70,6 +70,7 @@ class SensorRequests:
         files: SensorFiles,
         detections: Detections,
         ports: Ports,
+        *,
         replace: Callable[[Configured], Awaitable[None]],
         use_alarms_topic: Callable[[str], None],
     ) -> None:
