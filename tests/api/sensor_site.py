@@ -36,7 +36,9 @@ async def sensor_site(directory: Path, text: str = "") -> AsyncIterator[Site]:
         detections = Detections(lambda: configured[-1])
         control = directory / "data" / "control.sock"
         ports = Ports(_not_read, asyncio.TaskGroup())
-        requests = SensorRequests(control, files, detections, ports, replace)
+        requests = SensorRequests(
+            *(control, files, detections, ports), replace=replace, use_alarms_topic=lambda _: None
+        )
         tasks = [asyncio.create_task(run()) for run in (detections.run, requests.run)]
         try:
             yield at

@@ -67,6 +67,11 @@ class Dsmr(MeterKeys):
     utc_offset: Annotated[int, Whole(-12, 14)] = 1
 
     @property
+    def is_binary(self) -> bool:
+        """True for encrypted telegrams, which may contain any byte."""
+        return self.key_file is not None
+
+    @property
     def frames_enough(self) -> int:
         """The number of telegrams needed to identify the protocol.
 

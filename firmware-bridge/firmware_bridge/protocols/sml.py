@@ -31,6 +31,7 @@ _FILL_MAX = 3
 class Sml(DecoderSettings):
     """Settings for meters that send SML files unprompted."""
 
+    data_bits: ClassVar = (8,)
     is_binary: ClassVar = True
     default_line: ClassVar = Line(9600)
 

@@ -96,6 +96,7 @@ class VeDirect(DecoderSettings):
     """Settings for Victron devices, which send blocks unprompted."""
 
     # The text is ASCII, but the byte of the checksum may have any value.
+    data_bits: ClassVar = (8,)
     is_binary: ClassVar = True
     default_line: ClassVar = Line(19200)
 

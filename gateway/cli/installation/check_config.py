@@ -125,7 +125,9 @@ def _checked_brokers_of(configuration: "Configuration") -> dict[str, dict[str, s
     """
     mistakes = [*_mistakes_in_files(configuration), *_mistakes_about_page(configuration)]
     rules = _rights_of(configuration, mistakes)
-    brokers = {THE_GATEWAY: {"rules": rules, "page": _page_of(configuration)}}
+    brokers: dict[str, dict[str, str | None]] = {
+        THE_GATEWAY: {"rules": rules, "page": _page_of(configuration)}
+    }
     for name, tenant in configuration.tenants.items():
         wrong = [*_mistakes_in_files(tenant), *_mistakes_about_page(tenant)]
         rules = _rights_of(tenant, wrong)

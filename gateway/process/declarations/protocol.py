@@ -23,9 +23,6 @@ class ProtocolSettings(Section):
     data_bits: ClassVar[tuple[int, ...]] = (7, 8)
     """Allowed numbers of data bits on a serial line with this protocol."""
 
-    is_binary: ClassVar[bool] = False
-    """True if a frame may contain any byte, also XON and XOFF."""
-
     default_line: ClassVar[Line] = Line()
     """Line settings for a port whose table has neither `line` nor `baud_rate`."""
 
@@ -45,6 +42,11 @@ class ProtocolSettings(Section):
 
     has_parts: ClassVar[bool] = False
     """True if the devices are numbered parts of the port's device, such as MySensors nodes."""
+
+    @property
+    def is_binary(self) -> bool:
+        """True if a frame may contain any byte, also XON and XOFF."""
+        return False
 
     @property
     def is_asked(self) -> bool:
