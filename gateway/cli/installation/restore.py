@@ -1,6 +1,7 @@
 """`oncegate restore`: checks a backup, shows which files it would replace, and restores them."""
 
 import contextlib
+import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -171,19 +172,33 @@ def _parts_of(
 def _refuse_other_formats(manifest: "Manifest") -> None:
     """Raise CommandFailed if this version cannot read the data in a backup."""
     from gateway.cli.installation.backup_files import formats_of_data
+    from gateway.process.version import installed_version
 
     for name, known in formats_of_data().items():
         found = manifest.formats.get(name, 0)
-        if found > known:
-            raise CommandFailed(
-                f"oncegate restore: its data has {name} format {found}, and this version reads "
-                f"formats up to {known}: install {manifest.version} or a newer version first"
+        # Outbox and uplink convert older formats. The broker reads only one.
+        if found <= known and (name != "store" or found in {0, known}):
+            continue
+        writer = _version_number_in(manifest.version)
+        if found > known and writer > _version_number_in(installed_version()):
+            number = ".".join(map(str, writer))
+            fix = f"install oncegate {number} or a newer version first, or leave out --data"
+        else:
+            fix = (
+                "a development version before 0.1.0 wrote it, and no release reads it: leave out "
+                "--data, to restore only the other files"
             )
-        if name == "store" and 0 < found < known:
-            raise CommandFailed(
-                f"oncegate restore: its data has store format {found}, and this version reads "
-                f"format {known}: a development version before 0.1.0 wrote it; leave out --data"
-            )
+        formats = "format" if name == "store" else "formats up to"
+        raise CommandFailed(
+            f"oncegate restore: its data has {name} format {found}, and this version reads "
+            f"{formats} {known}: {fix}"
+        )
+
+
+def _version_number_in(text: str) -> tuple[int, ...]:
+    """Return the first version number in a text: `(0, 1, 0)` for `oncegate 0.1.0 (commit ...)`."""
+    found = re.search(r"[0-9]+(?:\.[0-9]+)+", text)
+    return () if found is None else tuple(int(each) for each in found[0].split("."))
 
 
 def _perform(file: Path, plan: "Plan") -> str:

@@ -137,22 +137,41 @@ def test_data_belongs_to_its_gateway(
     assert "the data belongs to its gateway" in text
 
 
-def test_data_of_a_newer_version_is_refused(
-    file: Path, config: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("installed", "fix"),
+    [
+        ("0.0.9", "install oncegate 0.1.0 or a newer version first"),
+        ("0.1.0", "a development version before 0.1.0 wrote it, and no release reads it"),
+        ("0.1.1", "a development version before 0.1.0 wrote it, and no release reads it"),
+        ("0.10.0", "a development version before 0.1.0 wrote it, and no release reads it"),
+    ],
+)
+@pytest.mark.parametrize("name", ["store", "outbox"])
+def test_data_in_a_format_that_is_not_known_is_refused_with_what_helps(
+    file: Path,
+    config: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    installed: str,
+    fix: str,
 ) -> None:
-    monkeypatch.setattr(backup_files, "formats_of_data", lambda: {"store": 1})
+    monkeypatch.setattr(backup_files, "formats_of_data", lambda: {name: 0})
+    monkeypatch.setattr("gateway.process.version.installed_version", lambda: installed)
     text = printed(capsys, file, "--data", "--config", config, code=1)
-    assert "its data has store format" in text
-    assert "this version reads formats up to 1: install oncegate" in text
+    assert f"its data has {name} format" in text
+    assert fix in text
+    assert "leave out --data" in text
 
 
-def test_data_of_a_development_version_is_refused(
+def test_data_of_an_older_store_is_refused(
     file: Path, config: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(backup_files, "formats_of_data", lambda: {"store": FORMAT + 1})
     text = printed(capsys, file, "--data", "--config", config, code=1)
     assert f"its data has store format {FORMAT}, and this version reads format {FORMAT + 1}" in text
-    assert "a development version before 0.1.0 wrote it; leave out --data" in text
+    assert "a development version before 0.1.0 wrote it, and no release reads it" in text
+    assert "leave out --data" in text
 
 
 def test_a_file_that_is_no_backup_is_refused(
