@@ -6,7 +6,7 @@ from typing import Final
 
 from gateway.process.durable_queue.table import QueueTable, TableDatabase
 from gateway.process.mqtt_client.exchanges import Exchange
-from gateway.uplink.formats import MIGRATION_SET, MIGRATIONS_KNOWN
+from gateway.uplink.formats import COLUMNS, MIGRATION_SET, MIGRATIONS_KNOWN
 from gateway.uplink.message import ROW_OVERHEAD_BYTES, Message
 from gateway.uplink.routes import Side
 
@@ -37,6 +37,7 @@ class UplinkStore(TableDatabase):
 
     migration_set = MIGRATION_SET
     migrations_known = MIGRATIONS_KNOWN
+    columns_of = COLUMNS
 
     def _migrate(self) -> None:
         from gateway.uplink.schema import migrate  # noqa: PLC0415 - see there

@@ -39,10 +39,11 @@ def slot_with(release: str | None, folder: Path, certificate: Path | None = None
 
 def bundled(slot: Path, folder: Path, **keys: Path) -> subprocess.CompletedProcess[str]:
     inherited = {k: v for k, v in os.environ.items() if not k.startswith("UPDATE_")}
+    chosen = {name: str(path) for name, path in keys.items()}
     return subprocess.run(
         [IMAGE / "bundle", slot, folder / "update.raucb"],
         capture_output=True, text=True, check=False,
-        env=inherited | {"ONCEGATE_IMAGE_CACHE": str(folder)} | {k: str(v) for k, v in keys.items()},
+        env=inherited | {"ONCEGATE_IMAGE_CACHE": str(folder)} | chosen,
     )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from gateway.process.files.queue_opening import QueueError
 from gateway.process.mqtt_client.exchanges import Exchange
 from gateway.uplink.recovery import open_uplink_store
 from gateway.uplink.routes import Side
+from tests.process.files.wrong_bytes import with_wrong_bytes
 from tests.uplink.bench import message
 
 COUNT = 500
@@ -50,6 +51,17 @@ def test_of_a_damaged_file_what_can_be_read_is_kept_with_its_identifiers(path: P
     assert store.property("session_local") == "name"
     store.close()
     assert len(list(path.parent.glob("uplink.db.damaged-*"))) == 1
+
+
+def test_a_wrong_byte_in_a_definition_costs_nothing(path: Path) -> None:
+    for content in with_wrong_bytes(path, step=61):
+        path.write_bytes(content)
+        store = open_uplink_store(path)
+        assert store.messages[Side.REMOTE].totals()[0] == COUNT
+        assert [each.packet_id for each in store.messages[Side.REMOTE].in_flight()] == [9]
+        assert store.received(Side.LOCAL) == {7}
+        assert store.property("session_local") == "name"
+        store.close()
 
 
 @pytest.mark.parametrize("content", [b"", b"no database at all" * 300])

@@ -61,15 +61,9 @@ def _salvage_readings(damaged: sqlite3.Connection, store: OutboxStore) -> int:
     count = torn = highest = 0
     # Read from both ends, so that a damaged page in the middle hides neither the oldest nor the
     # newest rows.
-    # A table with a damaged schema may lack this column.
-    columns = {row[1] for row in _readable(damaged, "PRAGMA table_info(readings)")}
-    retain = "retain" if "retain" in columns else "0"
     for order in ("ASC", "DESC"):
-        query = (
-            f"SELECT number, topic, payload, {retain} FROM readings "  # noqa: S608 - see above
-            f"ORDER BY number {order}"
-        )
-        for number, topic, payload, retained in _readable(damaged, query):
+        query = f"SELECT number, topic, payload, retain FROM readings ORDER BY number {order}"
+        for number, topic, payload, retained in _readable(damaged, query, int):
             if order == "DESC" and number <= highest:
                 break
             if _is_whole(topic, payload):
@@ -111,23 +105,36 @@ def _salvage_boards(damaged: sqlite3.Connection, store: OutboxStore) -> None:
     found = BoardRows()
     if "board_frames" in tables:
         rows = _readable(
-            damaged, "SELECT device, boot, repeat, block, digests, used FROM board_frames"
+            damaged,
+            "SELECT device, boot, repeat, block, digests, used FROM board_frames",
+            *(int, int, int, int, bytes, int),
         )
         for device, boot, repeat, block, digests, used in rows:
             if len(digests) == BLOCK_BYTES:
                 found.blocks.append(((device, boot, repeat), block, digests, used))
     if "board_starts" in tables:
-        counts = _readable(damaged, "SELECT device, boot, starts FROM board_starts ORDER BY rowid")
+        counts = _readable(
+            damaged,
+            "SELECT device, boot, starts FROM board_starts ORDER BY rowid",
+            *(int, int, int),
+        )
         found.counts += [((device, boot), starts) for device, boot, starts in counts]
     if "board_floors" in tables:
-        floors = _readable(damaged, "SELECT device, boot, starts FROM board_floors")
+        floors = _readable(
+            damaged, "SELECT device, boot, starts FROM board_floors", *(int, int, int)
+        )
         found.floors += [(device, (boot, starts)) for device, boot, starts in floors]
     store.save_boards(found)
 
 
-def _readable(damaged: sqlite3.Connection, query: str) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of a query. Stop at the first unreadable row, and log the error."""
+def _readable(damaged: sqlite3.Connection, query: str, *types: type) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of a query. Stop at the first unreadable row, and log the error.
+
+    `types` are the types of the first columns. Rows with other types are damaged, and left out.
+    """
     rows = ReadableRows(damaged, query)
-    yield from rows
+    for row in rows:
+        if all(isinstance(value, kind) for value, kind in zip(row, types, strict=False)):
+            yield row
     if rows.error is not None:
         logger.warning("a part of the damaged outbox cannot be read: %s", rows.error)

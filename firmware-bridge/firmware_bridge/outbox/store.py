@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from firmware_bridge.outbox.boards import BoardRows
-from firmware_bridge.outbox.formats import MIGRATION_SET, MIGRATIONS_KNOWN
+from firmware_bridge.outbox.formats import COLUMNS, MIGRATION_SET, MIGRATIONS_KNOWN
 from firmware_bridge.readings.kinds import KINDS, KINDS_KEPT_MAX, Kind
 from firmware_bridge.readings.publications import ROW_OVERHEAD_BYTES, Publication
 from gateway.process.durable_queue.table import QueueTable, TableDatabase
@@ -108,6 +108,7 @@ class OutboxStore(TableDatabase):
 
     migration_set = MIGRATION_SET
     migrations_known = MIGRATIONS_KNOWN
+    columns_of = COLUMNS
 
     def _migrate(self) -> None:
         from firmware_bridge.outbox.schema import migrate  # noqa: PLC0415 - see there

@@ -8,11 +8,12 @@ from pathlib import Path
 
 from gateway.broker.store import formats, medium
 from gateway.broker.store.no_room import rows_lack_room
-from gateway.broker.store.tables import TABLES
+from gateway.broker.store.tables import STATEMENTS, TABLES
+from gateway.process.files.damaged_database import definitions_of, open_damaged
 from gateway.process.files.disk_errors import is_unreadable
 from gateway.process.files.durable import fsync_folder, move_durably, pwrite_all
 from gateway.process.files.lock import LockTaken, ProcessLock
-from gateway.process.files.salvage import READING_FAILED, copy_table, is_damage, lengthen_cut_off
+from gateway.process.files.salvage import READING_FAILED, UNREADABLE, copy_table, is_damage
 
 DATABASE_NAME = "broker.db"
 LOCK_NAME = "broker.lock"
@@ -209,12 +210,16 @@ def _damage_of(path: Path, *, thorough: bool) -> str | None:
         with closing(connect(path)) as connection:
             if formats.format_of(connection) == formats.UNKNOWN:
                 return "it does not name its format"
+            if {each.encode() for each in STATEMENTS} - {
+                each.sql for each in definitions_of(connection)
+            }:
+                return "the definition of a table is damaged"
             if not thorough:
                 return None
             row = connection.execute("PRAGMA quick_check(1)").fetchone()
-    except sqlite3.DatabaseError as error:
+    except UNREADABLE as error:
         refuse_if_unavailable(path, error)
-        if error.sqlite_errorcode in READING_FAILED:
+        if getattr(error, "sqlite_errorcode", None) in READING_FAILED:
             raise UnreadableDatabase(str(error)) from error
         return str(error)
     found = str(row[0])
@@ -281,14 +286,9 @@ def salvage(damaged: Path, connection: sqlite3.Connection) -> dict[str, int]:
         connection: connection to the new database.
     """
     saved = dict.fromkeys(TABLES, 0)
-    lengthen_cut_off(damaged)
-    try:
-        source = sqlite3.connect(damaged, isolation_level=None)
-    except sqlite3.DatabaseError:
-        return saved
-    connection.execute("BEGIN IMMEDIATE")
-    with closing(source):
+    with open_damaged(damaged, definitions_of(connection)) as source:
+        connection.execute("BEGIN IMMEDIATE")
         for table in TABLES:
             saved[table] = copy_table(source, connection, table)
-    connection.execute("COMMIT")
+        connection.execute("COMMIT")
     return saved

@@ -91,7 +91,7 @@ def refuse_other_database(path: Path) -> None:
     try:
         with closing(sqlite3.connect(uri, uri=True)) as connection:
             found = format_of(connection)
-    except sqlite3.Error:
+    except (sqlite3.Error, UnicodeDecodeError):
         return
     if found is not None and found not in {UNKNOWN, str(FORMAT)}:
         is_older = found == "none" or (found.isdecimal() and int(found) < FORMAT)

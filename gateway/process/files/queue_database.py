@@ -8,10 +8,12 @@ waits for the disk. During a commit, no other code may use the connection.
 import asyncio
 import sqlite3
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
+from gateway.process.files.damaged_database import Definition, definitions_of
 from gateway.process.files.disk_space import WAL_BYTES_KEPT, DiskSpace, lacks_room
 
 Database = TypeVar("Database", bound="QueueDatabase")
@@ -47,6 +49,8 @@ class QueueDatabase(ABC):
     """The name of the migration set in sqlite-utils."""
     migrations_known: ClassVar[tuple[str, ...]]
     """The names of all migrations that this version supports, in order."""
+    columns_of: ClassVar[Mapping[str, tuple[str, ...]]]
+    """The columns of each table."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -82,6 +86,9 @@ class QueueDatabase(ABC):
             raise sqlite3.DatabaseError(f"integrity check: {found[0]}")
         if applied != self.migrations_known:
             self._migrate()
+        for table, columns in self.columns_of.items():
+            # The integrity check does not find a damaged name of a column.
+            execute(f"SELECT {', '.join(columns)} FROM {table} LIMIT 0")  # noqa: S608 - our own names
 
     @abstractmethod
     def _migrate(self) -> None:
@@ -90,6 +97,11 @@ class QueueDatabase(ABC):
     @abstractmethod
     def _load(self) -> None:
         """Load the data that earlier runs of the program stored."""
+
+    @property
+    def definitions(self) -> list[Definition]:
+        """The definitions of the database's tables and indexes."""
+        return definitions_of(self._connection)
 
     def close(self) -> None:
         """Close the database file. An open transaction is rolled back."""

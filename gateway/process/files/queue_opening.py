@@ -11,11 +11,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from gateway.process.files.damaged_database import open_damaged
 from gateway.process.files.database_file import finish_replacement, replace_database, rewrite_wal
 from gateway.process.files.disk_errors import line_of
 from gateway.process.files.disk_space import lacks_room
 from gateway.process.files.queue_database import Database, NoRoom, OtherFormat
-from gateway.process.files.salvage import is_damage, lengthen_cut_off, lengthen_emptied
+from gateway.process.files.salvage import UNREADABLE, is_damage, lengthen_emptied
 
 logger = logging.getLogger(__name__)
 
@@ -83,7 +84,7 @@ def open_queue(
             in another format is not changed.
     """
 
-    def replace(damage: sqlite3.Error | None) -> None:
+    def replace(damage: Exception | None) -> None:
         _replace(path, names, open_database, fill, damage)
 
     try:
@@ -102,7 +103,7 @@ def open_queue(
 def _open_or_replace(
     path: Path,
     open_database: Callable[[Path], Database],
-    replace: Callable[[sqlite3.Error | None], None],
+    replace: Callable[[Exception | None], None],
 ) -> Database:
     finish_replacement(path)
     if not path.exists():
@@ -111,7 +112,7 @@ def _open_or_replace(
     rewrite_wal(path)
     try:
         return open_database(path)
-    except sqlite3.DatabaseError as error:
+    except UNREADABLE as error:
         if not is_damage(error):
             raise
         replace(error)
@@ -123,7 +124,7 @@ def _replace(
     names: QueueNames,
     open_database: Callable[[Path], Database],
     fill: Callable[[Database, sqlite3.Connection | None], int],
-    damage: sqlite3.Error | None,
+    damage: Exception | None,
 ) -> None:
     """Replace a damaged or missing file with a new file. The repair of a damaged file is logged."""
     count = 0
@@ -135,8 +136,7 @@ def _replace(
             if damage is None:
                 fill(database, None)
             else:
-                lengthen_cut_off(path)
-                with contextlib.closing(sqlite3.connect(path)) as damaged:
+                with open_damaged(path, database.definitions) as damaged:
                     count = fill(database, damaged)
             database.commit()
 

@@ -5,6 +5,7 @@ a temporary error, such as a full disk. It does not check whether the copied row
 code that uses the table checks this.
 """
 
+import contextlib
 import sqlite3
 import struct
 from collections.abc import Iterator, Sequence
@@ -29,6 +30,10 @@ READING_FAILED = (
     sqlite3.SQLITE_IOERR_CORRUPTFS,
 )
 """Codes of SQLite errors for a page that the disk cannot read. These errors are permanent."""
+
+UNREADABLE = (sqlite3.DatabaseError, UnicodeDecodeError)
+"""Errors of a query on a damaged database. Python raises UnicodeDecodeError if the message of
+SQLite's error quotes a damaged name that is not valid UTF-8."""
 
 _CIRCUMSTANCES = (
     sqlite3.SQLITE_PERM,
@@ -95,13 +100,13 @@ class ReadableRows:
         self._source = source
         self._query = query
         self._parameters = parameters
-        self.error: sqlite3.DatabaseError | None = None
+        self.error: Exception | None = None
         """The error that ended the iteration early, or None if all rows so far were readable."""
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         try:
             yield from self._source.execute(self._query, self._parameters)
-        except sqlite3.DatabaseError as error:
+        except UNREADABLE as error:
             self.error = error
 
 
@@ -116,9 +121,13 @@ def copy_table(source: sqlite3.Connection, target: sqlite3.Connection, table: st
     """
     before = target.total_changes
     try:
-        columns = source.execute(f"PRAGMA table_info({table})").fetchall()
-    except sqlite3.DatabaseError:
+        found = {column[1] for column in source.execute(f"PRAGMA table_info({table})")}
+    except UNREADABLE:
         return 0
+    # The source's definition may be damaged. A column that it does not name is left out.
+    columns = [
+        column for column in target.execute(f"PRAGMA table_info({table})") if column[1] in found
+    ]
     keys = [column[1] for column in columns if column[5]]
     if not keys:
         return 0
@@ -126,13 +135,13 @@ def copy_table(source: sqlite3.Connection, target: sqlite3.Connection, table: st
     names = ", ".join(column[1] for column in columns)
     insert = f"INSERT OR IGNORE INTO {table} ({names}) VALUES ({marks})"
     upwards, downwards = (
-        f"SELECT * FROM {table} ORDER BY " + ", ".join(f"{key} {order}" for key in keys)
+        f"SELECT {names} FROM {table} ORDER BY " + ", ".join(f"{key} {order}" for key in keys)
         for order in ("ASC", "DESC")
     )
     whole, _ = _copy(ReadableRows(source, upwards), target, insert)
     if not whole:
         if columns[0][1] == keys[0] and columns[0][2] == "INTEGER":
-            after_key = f"SELECT * FROM {table} WHERE {keys[0]} > ? ORDER BY {keys[0]}"
+            after_key = f"SELECT {names} FROM {table} WHERE {keys[0]} > ? ORDER BY {keys[0]}"
             _copy_around_damage(source, after_key, target, insert)
         # The rows are also copied backwards from the end, because some damage cannot be skipped.
         _copy(ReadableRows(source, downwards), target, insert)
@@ -166,13 +175,14 @@ def _copy_around_damage(
 def _copy(
     rows: ReadableRows, target: sqlite3.Connection, insert: str
 ) -> tuple[bool, tuple[Any, ...] | None]:
-    """Insert rows into `target` until a row cannot be read.
+    """Insert rows into `target` until a row cannot be read. Skip rows with wrong types.
 
     The first result is True if all rows were readable. The second result is the last row that was
     read, or None if no row was read.
     """
     last = None
     for row in rows:
-        target.execute(insert, row)
+        with contextlib.suppress(sqlite3.IntegrityError):
+            target.execute(insert, row)
         last = row
     return rows.error is None, last

@@ -3,7 +3,9 @@
 import json
 import random
 import shutil
+import sqlite3
 import time
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from firmware_bridge.outbox.store import OutboxStore
 from firmware_bridge.readings.publications import Publication
 
 from gateway.process.files.queue_opening import QueueError
+from tests.process.files.wrong_bytes import with_wrong_bytes
 
 COUNT = 2000
 PAGE_BYTES = 4096
@@ -146,6 +149,32 @@ def test_a_damaged_name_of_a_column_in_the_schema_costs_no_reading(path: Path) -
     path.write_bytes(data.replace(b'"retain"', b'"reta!n"'))
     store = open_outbox_store(path)
     assert count_of(store) > COUNT / 2
+    store.close()
+
+
+def test_a_wrong_byte_in_a_definition_costs_nothing(path: Path) -> None:
+    whole = OutboxStore(path)
+    expected, boards = payloads(whole), whole.boards()
+    whole.close()
+    for content in with_wrong_bytes(path, step=97):
+        path.write_bytes(content)
+        store = open_outbox_store(path)
+        assert payloads(store) == expected
+        assert store.boards() == boards
+        store.close()
+
+
+def test_a_salvaged_row_of_a_board_with_a_wrong_type_is_left_out(path: Path) -> None:
+    """A wrong byte in the number of a root page can give a table the rows of another one."""
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("PRAGMA writable_schema=ON")
+        connection.execute(
+            "UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema "
+            "WHERE name = 'readings') WHERE name LIKE 'board_%'"
+        )
+    store = open_outbox_store(path)
+    assert count_of(store) == COUNT
+    assert store.boards() == BoardRows()
     store.close()
 
 

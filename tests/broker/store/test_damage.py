@@ -1,5 +1,6 @@
 """A damaged store never prevents a start: it is set aside, salvaged and reported."""
 
+import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -13,6 +14,7 @@ from gateway.broker.wire.packets import Publish
 from tests.broker.core.harness import Harness, payloads
 from tests.broker.store.data_directories import make_state
 from tests.broker.store.journal_damage import frames_in, overwrite, take_newest_for_unfinished
+from tests.process.files.wrong_bytes import with_wrong_bytes
 
 
 def zeroed(path: Path) -> None:
@@ -79,6 +81,24 @@ def test_what_can_be_read_of_a_damaged_database_is_kept(tmp_path: Path) -> None:
     seen = payloads(harness.connect("s").take())
     assert seen[0] == b"0" + b"x" * 200
     harness.close()
+
+
+def test_a_wrong_byte_in_a_definition_costs_nothing(tmp_path: Path) -> None:
+    made, damaged = tmp_path / "made", tmp_path / "damaged"
+    make_state(made)
+    for file in (made / "journal").iterdir():
+        file.unlink()  # else everything is recovered from the journal
+    with closing(sqlite3.connect(made / DATABASE_NAME)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    for content in with_wrong_bytes(made / DATABASE_NAME, step=61):
+        shutil.copytree(made, damaged)
+        (damaged / DATABASE_NAME).write_bytes(content)
+        harness = Harness(damaged)
+        assert harness.recovery is StartKind.SALVAGED
+        assert harness.session("s").queued_count == 200
+        assert "kept" in harness.broker.state.retained
+        harness.close()
+        shutil.rmtree(damaged)
 
 
 def test_a_torn_journal_keeps_every_commit_before_the_tear(tmp_path: Path) -> None:

@@ -6,7 +6,8 @@ from contextlib import closing
 from pathlib import Path
 
 from gateway.broker.store.database import DATABASE_NAME, connect, create_tables
-from gateway.broker.store.tables import MESSAGE_TABLES, SESSION_TABLES, TABLES
+from gateway.broker.store.tables import MESSAGE_TABLES, SESSION_TABLES, STATEMENTS, TABLES
+from gateway.process.files.damaged_database import definitions_of
 
 ROOT = Path(__file__).parents[3]
 
@@ -56,3 +57,11 @@ def test_every_table_is_made_with_the_columns_that_its_rows_belong_by(tmp_path: 
     assert all("message" in columns[table] for table in MESSAGE_TABLES)
     assert all({"session", "number"} & columns[table] for table in SESSION_TABLES)
     assert "username" in columns["sessions"]
+
+
+def test_sqlite_stores_the_statements_as_they_are(tmp_path: Path) -> None:
+    with closing(connect(tmp_path / DATABASE_NAME)) as connection:
+        create_tables(connection)
+        assert {each.encode() for each in STATEMENTS} <= {
+            each.sql for each in definitions_of(connection)
+        }

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from gateway.process.durable_queue.broker_queue import BrokerQueue
 from gateway.process.durable_queue.committer import QueueCommitter
@@ -36,6 +37,9 @@ class Texts(QueueTable[Text]):
 class TextDatabase(TableDatabase):
     migration_set = "texts"
     migrations_known = ("m001_texts",)
+    columns_of: ClassVar[dict[str, tuple[str, ...]]] = {
+        "texts": ("number", "text", "retain", "qos", "packet_id", "released", "written")
+    }
 
     def _migrate(self) -> None:
         execute = self._connection.execute

@@ -133,6 +133,19 @@ def test_a_table_without_a_key_and_one_that_is_not_there_give_nothing(
     assert copy_table(source, target, table) == 0
 
 
+def test_a_column_with_another_name_is_left_out_and_a_row_of_another_type_too(
+    path: Path, target: sqlite3.Connection
+) -> None:
+    with closing(sqlite3.connect(path, isolation_level=None)) as source:
+        source.execute("CREATE TABLE strict (number INTEGER PRIMARY KEY, size, texu)")
+        source.execute("INSERT INTO strict VALUES (1, 'x', 'a'), (2, 7, 'b')")
+        target.execute(
+            "CREATE TABLE strict (number INTEGER PRIMARY KEY, size INTEGER, text TEXT) STRICT"
+        )
+        assert copy_table(source, target, "strict") == 1
+    assert target.execute("SELECT * FROM strict").fetchall() == [(2, 7, None)]
+
+
 def test_an_error_of_the_target_is_raised_and_does_not_count_as_damage_of_the_source(
     source: sqlite3.Connection, target: sqlite3.Connection
 ) -> None:

@@ -10,6 +10,7 @@ class Words(QueueDatabase):
 
     migration_set = "words"
     migrations_known: ClassVar[tuple[str, ...]] = ("m001_properties",)
+    columns_of: ClassVar[dict[str, tuple[str, ...]]] = {"properties": ("name", "value")}
 
     def _migrate(self) -> None:
         execute = self._connection.execute
