@@ -61,7 +61,7 @@ class FixedRequestSettings(DecoderSettings, PollerSettings, ABC):
     wake_pause: Annotated[float, Duration(0.001, 10)] = 0.1
 
     @property
-    def is_asked(self) -> bool:
+    def is_polled(self) -> bool:
         """True if the settings contain a request with which the bridge polls the device."""
         return self.poll is not None or self.poll_text is not None
 
@@ -82,7 +82,7 @@ class FixedRequestSettings(DecoderSettings, PollerSettings, ABC):
         if self.poll is not None and self.poll_text is not None:
             raise refusal("either poll or poll_text: each of them is the request")
         for key in ("poll_interval", "answer_timeout", "wake", "wake_pause"):
-            if key in self.given and not self.is_asked:
+            if key in self.given and not self.is_polled:
                 raise refusal(f"poll with {key}: without a request the device is not polled")
         if "wake_pause" in self.given and self.wake is None:
             raise refusal("wake with wake_pause, or neither of them")

@@ -190,7 +190,7 @@ class PollerSettings(ProtocolSettings, ABC):
     """Base class for the settings of a protocol whose devices are polled."""
 
     @property
-    def is_asked(self) -> bool:
+    def is_polled(self) -> bool:
         """True if the bridge polls the devices, False if they send unprompted."""
         return True
 

@@ -287,8 +287,8 @@ def _stored_kinds(settings: PortSettings, outbox: Outbox) -> Mapping[str, Kind]:
 
 
 def _conversation_on(settings: PortSettings, intake: Intake) -> Listening | Polling:
-    if isinstance(settings.protocol, PollerSettings) and settings.protocol.is_asked:
+    if isinstance(settings.protocol, PollerSettings) and settings.protocol.is_polled:
         audience = ToIntake(intake, settings.device_name)
         return Polling(settings.protocol, settings.polled_line, audience)
-    assert isinstance(settings.protocol, DecoderSettings), "it is asked or sends by itself"
+    assert isinstance(settings.protocol, DecoderSettings), "it is polled or sends by itself"
     return Listening(settings.protocol, intake)

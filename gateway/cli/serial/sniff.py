@@ -43,7 +43,7 @@ class Sniffer:
         if self._watched.overhears:
             named = protocol if isinstance(protocol, Modbus) else None
             await self._listen(link, Overhearing(named, units))
-        elif isinstance(protocol, PollerSettings) and protocol.is_asked:
+        elif isinstance(protocol, PollerSettings) and protocol.is_polled:
             await self._ask(link, protocol)
         elif isinstance(protocol, DecoderSettings):
             await self._listen(link, Reading(protocol, units))

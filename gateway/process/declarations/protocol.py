@@ -49,7 +49,7 @@ class ProtocolSettings(Section):
         return False
 
     @property
-    def is_asked(self) -> bool:
+    def is_polled(self) -> bool:
         """True if the bridge polls the devices, False if the devices send without being polled."""
         return False
 

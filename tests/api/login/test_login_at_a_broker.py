@@ -71,7 +71,7 @@ async def test_while_a_password_waits_the_page_is_shown_to_others(tmp_path: Path
         slow_down(broker)
         async with httpx.AsyncClient(base_url=browser.base_url, timeout=DEADLINE_SECONDS) as other:
             waiting = asyncio.create_task(log_in(other, "slow", PASSWORD))
-            await eventually(lambda: len(broker.running.control.people._checks) == 1)
+            await eventually(lambda: len(broker.running.control.logins._checks) == 1)
             assert await is_in(browser)
             assert not waiting.done()
             assert "[api] viewers" in (await waiting).text, "a user without a role"

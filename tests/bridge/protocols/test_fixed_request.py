@@ -114,8 +114,8 @@ def test_keys_that_ask_for_nothing_are_refused(keys: dict[str, object], words: s
 
 
 def test_a_protocol_without_a_request_listens() -> None:
-    assert not PatternLines(pattern="(?P<a>.)").is_asked
-    assert MHZ19.is_asked
+    assert not PatternLines(pattern="(?P<a>.)").is_polled
+    assert MHZ19.is_polled
 
 
 @given(st.lists(st.binary(max_size=40), max_size=5))

@@ -160,17 +160,17 @@ def test_the_driver_is_asked_for_low_latency_where_it_is_wanted(
     assert [struct.unpack_from("5i", each)[4] for each in asked] == [0x2000] * wanted
 
 
-@pytest.mark.parametrize(("path", "is_asked"), [("/dev/ttyUSB0", True), ("/dev/pts/7", False)])
+@pytest.mark.parametrize(("path", "is_polled"), [("/dev/ttyUSB0", True), ("/dev/pts/7", False)])
 def test_a_device_is_opened_exclusively_for_programs_that_take_no_lock_too(
     path: str,
-    is_asked: bool,
+    is_polled: bool,
     terminal: Terminal,
     ioctls: Ioctls,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(os.path, "realpath", lambda _: path)
     SerialLink(str(terminal.link), Line()).close()
-    assert (termios.TIOCEXCL in [request for request, _ in ioctls]) == is_asked
+    assert (termios.TIOCEXCL in [request for request, _ in ioctls]) == is_polled
 
 
 def test_an_acknowledgement_that_cannot_be_written_is_no_error(terminal: Terminal) -> None:

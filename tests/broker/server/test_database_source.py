@@ -92,7 +92,7 @@ async def test_a_person_at_the_page_is_noticed_as_changed_and_as_gone(
     broker: Broker, mariadb: MariaDB
 ) -> None:
     await mariadb.execute("ALTER TABLE devices ADD COLUMN user_groups VARCHAR(100)")
-    people = broker.running.control.people
+    people = broker.running.control.logins
     found = await people.authenticate(PASSWORD_AT_PAGE)
     assert (found["username"], found["source"], found["groups"]) == ("device", "mysql", [])
     versions = [found["version"]]
@@ -111,7 +111,7 @@ async def test_a_person_at_the_page_is_noticed_as_changed_and_as_gone(
 
 @pytest.mark.parametrize("broker", [{"database": "missing"}], indirect=True)
 async def test_a_person_is_not_judged_while_the_database_does_not_answer(broker: Broker) -> None:
-    people = broker.running.control.people
+    people = broker.running.control.logins
     with pytest.raises(Refused, match="the database of users") as refused:
         await people.authenticate(PASSWORD_AT_PAGE)
     assert refused.value.code == "unavailable"

@@ -181,7 +181,7 @@ def test_files_that_cannot_be_used_are_refused_before_the_start(tmp_path: Path) 
 async def test_a_token_of_a_person_at_the_page_has_groups_an_end_and_a_version(
     broker: Broker, provider: IdentityProvider
 ) -> None:
-    people = broker.running.control.people
+    people = broker.running.control.logins
     where = {"username": "typed", "address": "192.0.2.7:40000"}
     found = await people.authenticate(where | {"password": provider.token(scope="b a")})
     assert (found["username"], found["source"], found["groups"]) == ("anna", "jwt", ["a", "b"])

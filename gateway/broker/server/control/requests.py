@@ -18,10 +18,10 @@ from gateway.broker.server.control.alarms import Alarms
 from gateway.broker.server.control.ban_requests import BanRequests
 from gateway.broker.server.control.card_requests import CardRequests
 from gateway.broker.server.control.events import EventCommands
+from gateway.broker.server.control.logins import LoginCommands
 from gateway.broker.server.control.machine_requests import DIRECTORY, MachineRequests
 from gateway.broker.server.control.operating import OperatorPermissions
 from gateway.broker.server.control.operations import REPORTS, Operations, who_of
-from gateway.broker.server.control.people import LoginCommands
 from gateway.broker.server.control.refused import Refused, text_of
 from gateway.broker.server.control.sensors import SensorRequests
 from gateway.broker.server.control.session_list import SessionCommands
@@ -84,15 +84,15 @@ class Control:
         self.card = CardRequests(event_loop.authentications)
         self.user_changes = UserChanges(event_loop.authentications, reload)
         self.token_changes = TokenChanges(event_loop.authentications)
-        self.people = people = LoginCommands(event_loop.authentications, version_key)
+        self.logins = logins = LoginCommands(event_loop.authentications, version_key)
         self._commands: dict[str, Command] = {
             **self._own_commands(),
             "configuration": lambda _: configuration(),
             "events": EventCommands(event_loop.committer.writer.recent).listed,
             **TopicCommands(event_loop).commands,
             **UserListCommands(event_loop).commands,
-            "authenticate": people.authenticate,
-            "user": people.user,
+            "authenticate": logins.authenticate,
+            "user": logins.user,
             **REPORTS,
             **alarms.commands,
             **BanRequests(bans).commands,
@@ -168,7 +168,7 @@ class Control:
 
     async def stop(self) -> None:
         """Close the control sockets and all their connections."""
-        self.people.stop()
+        self.logins.stop()
         self.sensors.stop()
         for each in self._sockets:
             await each.stop()

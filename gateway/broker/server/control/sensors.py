@@ -57,8 +57,8 @@ class SensorRequests:
         self._waiting: dict[int, asyncio.Future[Answer]] = {}
         self._number = 0
         self._turn = 0
-        self._is_asked = False
-        self._asked_at = -AWAY_SECONDS
+        self._is_polled = False
+        self._polled_at = -AWAY_SECONDS
         self._wake = asyncio.Event()
         self._is_stopped = False
         self.tenant: str | None = None
@@ -131,7 +131,7 @@ class SensorRequests:
                 waiting.set_result(each)
         # The poll of a bridge that was killed must not receive requests for the next one.
         self._turn += 1
-        turn, self._is_asked = self._turn, True
+        turn, self._is_polled = self._turn, True
         self._wake.set()
         deadline = self._now() + POLL_SECONDS_MAX
         while not (self._queue or self._is_stopped or turn != self._turn):
@@ -143,14 +143,16 @@ class SensorRequests:
                 break
         if turn != self._turn:
             return {"requests": []}
-        self._is_asked, self._asked_at = False, self._now()
+        self._is_polled, self._polled_at = False, self._now()
         requests = [*self._queue]
         self._queue.clear()
         return {"requests": requests}
 
     @property
     def _is_bridge_there(self) -> bool:
-        return self._is_asked or bool(self._waiting) or self._now() - self._asked_at < AWAY_SECONDS
+        return (
+            self._is_polled or bool(self._waiting) or self._now() - self._polled_at < AWAY_SECONDS
+        )
 
     def _put(self, request: Request) -> Request:
         self._number += 1

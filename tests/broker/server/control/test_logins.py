@@ -12,7 +12,7 @@ import pytest
 
 from gateway.broker.access.logins.checks import PASSWORD_CHECKS_MAX
 from gateway.broker.access.passwords.file import remove_user, set_password
-from gateway.broker.server.control.people import PAGE_CHECKS_MAX
+from gateway.broker.server.control.logins import PAGE_CHECKS_MAX
 from tests.broker.server.ruled_broker import PASSWORD, RuledBroker, eventually, running, slow_down
 
 ADDRESS = "192.0.2.7:40000"
@@ -127,7 +127,7 @@ async def test_a_password_is_in_no_line_of_the_log(
 
 async def has_waiting(broker: RuledBroker, count: int) -> None:
     """Wait until this number of passwords is being checked or queued."""
-    await eventually(lambda: len(broker.running.control.people._checks) == count)
+    await eventually(lambda: len(broker.running.control.logins._checks) == count)
 
 
 async def test_while_passwords_wait_other_questions_are_answered_and_more_logins_are_refused(
