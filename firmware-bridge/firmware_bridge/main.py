@@ -120,8 +120,7 @@ async def _serve(
         await ports.replace(settings.ports)
         reporting = tasks.create_task(control.run(status, settings.report_seconds))
         others: list[Run] = [announcer.run, *(each.run for each in _commanders(settings, commands))]
-        if sensor_files is not None:
-            others += _operator_tasks(settings, sensor_files, ports, announcer, reports)
+        others += _operator_tasks(settings, sensor_files, ports, announcer, reports)
         running = [tasks.create_task(run()) for run in others]
         logger.info("bridge started, outbox %s, serial ports: %s", settings.data_dir, ports)
         supervision.ready()
@@ -172,16 +171,18 @@ def _port_maker(
 
 def _operator_tasks(
     settings: BridgeSettings,
-    files: SensorFiles,
+    files: SensorFiles | None,
     ports: Ports,
     announcer: Announcer[PortSettings],
     reports: "_Reports",
 ) -> list[Run]:
     """Return the two coroutine functions that serve operators of the web page.
 
-    The first stops a detection when no web page has requested its progress for a while. The second
+    If `files` is None, operators cannot change ports, and there are none. The first stops a detection when no web page has requested its progress for a while. The second
     handles the operators' requests about ports.
     """
+    if files is None:
+        return []
 
     async def replace(wanted: tuple[PortSettings, ...]) -> None:
         await ports.replace(wanted)

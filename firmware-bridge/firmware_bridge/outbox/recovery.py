@@ -62,11 +62,8 @@ def _salvage_readings(damaged: sqlite3.Connection, store: OutboxStore) -> int:
     # Read from both ends, so that a damaged page in the middle hides neither the oldest nor the
     # newest rows.
     for order in ("ASC", "DESC"):
-        query = (
-            "SELECT number, topic, payload, retain FROM readings "
-            f"ORDER BY number {order}"
-        )
-        for number, topic, payload, retained in _readable(damaged, query, int):
+        query = "SELECT number, topic, payload, retain FROM readings ORDER BY number "
+        for number, topic, payload, retained in _readable(damaged, query + order, int):
             if order == "DESC" and number <= highest:
                 break
             if _is_whole(topic, payload):

@@ -143,15 +143,6 @@ def test_a_salvaged_reading_is_retained_if_it_was_to_be(tmp_path: Path) -> None:
     assert found == [replace(reading(n), retain=n % 2 == 0) for n in range(len(found))]
 
 
-def test_a_damaged_name_of_a_column_in_the_schema_costs_no_reading(path: Path) -> None:
-    data = path.read_bytes()[: -PAGE_BYTES * 20]
-    assert data.count(b'"retain"') == 1
-    path.write_bytes(data.replace(b'"retain"', b'"reta!n"'))
-    store = open_outbox_store(path)
-    assert count_of(store) > COUNT / 2
-    store.close()
-
-
 def test_a_wrong_byte_in_a_definition_costs_nothing(path: Path) -> None:
     whole = OutboxStore(path)
     expected, boards = payloads(whole), whole.boards()
