@@ -178,8 +178,9 @@ def _operator_tasks(
 ) -> list[Run]:
     """Return the two coroutine functions that serve operators of the web page.
 
-    If `files` is None, operators cannot change ports, and there are none. The first stops a detection when no web page has requested its progress for a while. The second
-    handles the operators' requests about ports.
+    The first stops a detection when no web page has requested its progress for a while. The second
+    handles the operators' requests about ports. If `files` is None, operators cannot change ports,
+    and the list is empty.
     """
     if files is None:
         return []
