@@ -18,6 +18,7 @@ from gateway.configuration.whole import Configuration
 from gateway.process.files.disk_errors import is_unreadable
 from gateway.process.files.durable import replace_durably
 from gateway.process.files.lock import alone_in
+from gateway.process.files.private import create_data_dir
 from gateway.process.files.segment_folders import names_in
 
 logger = logging.getLogger(__name__)
@@ -41,7 +42,7 @@ def gateway_id(configuration: Configuration) -> str:
     if configuration.gateway.id is not None:
         return configuration.gateway.id
     directory = configuration.identity_dir
-    directory.mkdir(parents=True, exist_ok=True)
+    create_data_dir(directory)
     # Several processes start together: one creates the id, the others read what it has synced.
     with alone_in(directory):
         kept = _kept_in(directory)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from gateway.cli.main import run
+from tests.cli.command import oncegate
 
 
 def test_help_loads_no_room(tmp_path: Path) -> None:
@@ -102,3 +103,37 @@ def test_pydantic_looks_for_no_plugins_unless_a_person_wants_them(
             monkeypatch.setenv("PYDANTIC_DISABLE_PLUGINS", given)
         assert run(["--version"]) == 0
         assert os.environ["PYDANTIC_DISABLE_PLUGINS"] == expected
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("broker --data-dir file", "file: is a file, and the data directory has to be a directory"),
+        ("bridge --data-dir file/x", "file/x: cannot be created: Not a directory"),
+        ("upload --data-dir file", "name another one with --data-dir or [gateway] data_dir"),
+        ("id --data-dir file", "name another one with --data-dir or [gateway] data_dir"),
+        ("id --data-dir /proc/x", "/proc/x: cannot be created: No such file or directory: name"),
+        (
+            "backup none/x.tar.gz",
+            "none/x.tar.gz: none is not a directory: create it, or name",
+        ),
+        ("backup file/x.tar.gz", "file/x.tar.gz: file is not a directory: create it, or"),
+        ("passwd none/p anna --password-stdin", "none/p: the directory none does not exist"),
+        ("api-token add x --file none/t", "none/t: the directory none does not exist"),
+        ("passwd directory anna --password-stdin", "directory: cannot be read: Is a directory\n"),
+        ("passwd p --import none", "none: cannot be read: No such file or directory\n"),
+        ("tls init file", "file is not a directory: name another one"),
+    ],
+)
+def test_a_path_that_cannot_be_used_is_named_with_the_reason_and_the_fix(
+    tmp_path: Path, arguments: str, said: str
+) -> None:
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "directory").mkdir()
+    (tmp_path / "gateway.toml").write_text("")
+    outcome = oncegate(
+        *arguments.split(), directory=tmp_path, stdin="secret\n", ONCEGATE_CONFIG="gateway.toml"
+    )
+    assert outcome.returncode in (1, 2)
+    assert said in outcome.stderr
+    assert len(outcome.stderr.splitlines()) == 1

@@ -17,8 +17,8 @@ from typing import Any
 
 import serial
 
+from firmware_bridge.serial.port_errors import sentence_of
 from gateway.process.declarations.serial_line import ControlLine, FlowControl, Line, Rs485
-from gateway.process.files.disk_errors import line_of
 
 # Bytes per read of a port: 13 ms at 3 MBaud. A decoder needs at most a few milliseconds for them,
 # and then another port is served.
@@ -37,9 +37,6 @@ _COUNTERS_OF_ERRORS = {"framing": 6, "overrun": 7, "parity": 8, "break": 9, "buf
 # struct serial_rs485 (linux/serial.h): flags, two delays in ms, and reserved fields.
 _RS485 = struct.Struct("3I20x")
 _RS485_ENABLED, _RTS_ON_SEND, _RTS_AFTER_SEND = 1, 2, 4
-
-
-DENIED = "permission denied; add the bridge's user to the group that owns the port"
 
 
 class PortLost(Exception):
@@ -285,16 +282,3 @@ def _opened(path: str, control_lines: tuple[ControlLine, ControlLine], **keys: A
 def _finish(readable: "asyncio.Future[None]") -> None:
     if not readable.done():
         readable.set_result(None)
-
-
-def sentence_of(path: str, error: Exception) -> str:
-    """Return a sentence that describes a port's error and, if possible, explains how to fix it."""
-    if isinstance(error, PermissionError) or getattr(error, "errno", None) == 13:
-        return f"{path}: {DENIED}"
-    if getattr(error, "errno", None) in (11, 16):
-        return f"{path} is used by another program; stop it, because a port has only one reader"
-    if isinstance(error, FileNotFoundError) or getattr(error, "errno", None) == 2:
-        return f"{path}: no such port; `oncegate serial list` prints those that exist"
-    if isinstance(error, termios.error):
-        return f"{path} does not accept the line settings: {error.args[-1]}"
-    return line_of(error) or type(error).__name__

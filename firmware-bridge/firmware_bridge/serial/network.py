@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from firmware_bridge.protocols.modbus_tcp import MessageStream, NotModbusTcp
-from firmware_bridge.serial.link import READ_BYTES, Link, PortLost, sentence_of
+from firmware_bridge.serial.link import READ_BYTES, Link, PortLost
+from firmware_bridge.serial.port_errors import sentence_of
 from firmware_bridge.serial.telnet import NotRfc2217, Telnet
 from gateway.process.declarations.serial_line import FlowControl, Line
 

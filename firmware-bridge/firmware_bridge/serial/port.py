@@ -21,10 +21,11 @@ from firmware_bridge.serial.commands import Commands
 from firmware_bridge.serial.damage_share import DamageShare
 from firmware_bridge.serial.hot_plug import HotPlug
 from firmware_bridge.serial.intake import Intake
-from firmware_bridge.serial.link import DENIED, Link, PortLost
+from firmware_bridge.serial.link import Link, PortLost
 from firmware_bridge.serial.listening import Listening
 from firmware_bridge.serial.opening import open_port
 from firmware_bridge.serial.polling import Polling, ToIntake
+from firmware_bridge.serial.port_errors import DENIED
 from firmware_bridge.serial.settings import PortSettings
 from firmware_bridge.serial.silence import Silence
 from firmware_bridge.serial.status import PortStatus

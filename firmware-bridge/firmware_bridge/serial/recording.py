@@ -42,16 +42,21 @@ def line_of(chunk: Chunk) -> bytes:
 
 
 def chunks_of(lines: Iterable[bytes]) -> Iterator[Chunk]:
-    """Parse the lines of a recording and yield its chunks. An incomplete last line is ignored.
+    """Check the first line of a recording, and return an iterator over the recording's chunks.
 
     Raises:
-        UnreadableRecording: if the lines are not a valid recording, or have an unknown version.
+        UnreadableRecording: if the lines are not a recording, or have an unknown version. The
+            iterator raises it if a later line is invalid. An incomplete last line is ignored.
     """
+    iterator = iter(lines)
+    _check_head(next(iterator, b""))
+    return _chunks_after_head(iterator)
+
+
+def _chunks_after_head(lines: Iterator[bytes]) -> Iterator[Chunk]:
     before = 0.0
-    for number, line in enumerate(lines, 1):
-        if number == 1:
-            _check_head(line)
-        elif line.endswith(b"\n"):
+    for number, line in enumerate(lines, 2):
+        if line.endswith(b"\n"):
             chunk = _chunk_of(line, number)
             if chunk.seconds < before:
                 raise UnreadableRecording(f"line {number} is earlier than the one before it")

@@ -10,7 +10,7 @@ import tty
 from collections.abc import Iterable
 from pathlib import Path
 
-from firmware_bridge.serial.recording import chunks_of
+from firmware_bridge.serial.recording import Chunk, chunks_of
 
 # Interval at which the terminal is checked for a reader.
 OPENED_AGAIN_SECONDS = 0.05
@@ -34,6 +34,7 @@ def replay_on_terminal(lines: Iterable[bytes], link: Path, *, fast: bool) -> int
         UnreadableRecording: if a line is invalid. The chunks before this line have been written.
         LinkTaken: if `link` already exists.
     """
+    chunks = chunks_of(lines)
     if link.is_symlink() or link.exists():
         raise LinkTaken(f"{link} already exists: remove it, or name another link")
     master, slave = os.openpty()
@@ -43,7 +44,7 @@ def replay_on_terminal(lines: Iterable[bytes], link: Path, *, fast: bool) -> int
     link.symlink_to(name)
     try:
         _wait_until_opened(master)
-        return _write(master, lines, fast=fast)
+        return _write(master, chunks, fast=fast)
     finally:
         _drain(name)
         os.close(master)
@@ -60,9 +61,9 @@ def _wait_until_opened(master: int) -> None:
     time.sleep(OPENED_AGAIN_SECONDS)
 
 
-def _write(master: int, lines: Iterable[bytes], *, fast: bool) -> int:
+def _write(master: int, chunks: Iterable[Chunk], *, fast: bool) -> int:
     begun, count = time.monotonic(), 0
-    for chunk in chunks_of(lines):
+    for chunk in chunks:
         if not fast:
             time.sleep(max(0.0, begun + chunk.seconds - time.monotonic()))
         data = chunk.data

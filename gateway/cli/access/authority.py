@@ -117,6 +117,8 @@ class Authority:
                     "issue certificates, or name another directory"
                 )
             return False
+        if self.folder.exists() and not self.folder.is_dir():
+            raise AuthorityError(f"{self.folder} is not a directory: name another one")
         if not self.folder.exists():
             self.folder.mkdir(parents=True)
             self.folder.chmod(0o755)  # the broker's user must enter; keys have their own modes

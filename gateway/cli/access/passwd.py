@@ -168,8 +168,14 @@ def _scram_iterations(iterations: int | None, *, scram: bool) -> int | None:
 
 def _password(*, from_stdin: bool) -> bytes:
     if from_stdin or not sys.stdin.isatty():
-        return sys.stdin.buffer.readline(65_537).rstrip(b"\r\n")
-    password = getpass.getpass("Password: ")
-    if getpass.getpass("Once more: ") != password:
+        password = sys.stdin.buffer.readline(65_537).rstrip(b"\r\n")
+        if not password:
+            raise CommandFailed(
+                "the first line of standard input is empty: write the password there, for example "
+                'with echo "$SECRET" | oncegate passwd FILE USER --password-stdin'
+            )
+        return password
+    typed = getpass.getpass("Password: ")
+    if getpass.getpass("Once more: ") != typed:
         raise CommandFailed("the two passwords differ: nothing was changed")
-    return password.encode()
+    return typed.encode()

@@ -138,7 +138,7 @@ def _manifest_of(
 def _write(file: Path, manifest: "Manifest", sources: "Sources") -> Path | None:
     """Write the backup. Return its path, or None if it was written to standard output.
 
-    Raises CommandFailed if `file` exists.
+    Raises CommandFailed if `file` exists, or its directory does not.
     """
     from gateway.tools.backup.archive import write_archive
 
@@ -152,6 +152,11 @@ def _write(file: Path, manifest: "Manifest", sources: "Sources") -> Path | None:
         return None
     if file.is_dir():
         file /= f"{manifest.gateway or 'gateway'}-{manifest.made[:10]}{ENDING}"
+    if not file.absolute().parent.is_dir():
+        raise CommandFailed(
+            f"oncegate backup: {file}: {file.parent} is not a directory: create it, or name "
+            "another file"
+        )
     if file.exists():
         raise CommandFailed(f"oncegate backup: {file} exists: choose another name, or remove it")
     with _replacing(file) as output:

@@ -194,7 +194,9 @@ def _measure(
         raise CommandFailed(f"oncegate bench: {line_of(error)}") from error
     except OSError as error:
         place = f"{scenario.host} port {scenario.port}"
-        raise CommandFailed(f"oncegate bench: {place}: {line_of(error)}") from error
+        refused = isinstance(error, ConnectionRefusedError)
+        fix = ": is the broker running? Name it with --host and --port" if refused else ""
+        raise CommandFailed(f"oncegate bench: {place}: {line_of(error)}{fix}") from error
 
 
 def _write(

@@ -1,7 +1,9 @@
 """Classifies errors from system calls, and formats them as human-readable messages."""
 
 import errno
+import os
 import re
+from pathlib import Path
 from typing import Final
 
 _FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EMFILE, errno.ENFILE})
@@ -40,10 +42,15 @@ _ERRNO: Final = re.compile(r"\[Errno -?\d+\] ")
 def line_of(error: object) -> str:
     """Return the message of an error as one human-readable line that begins with the path.
 
-    Python's error number, such as `[Errno 2]`, is removed.
+    Python's error number, such as `[Errno 2]`, is removed. If the directory of a file is missing,
+    the message names the directory.
     """
     if isinstance(error, OSError) and error.strerror is not None:
         text = str(error.strerror)
+        if isinstance(error.filename, str | os.PathLike):
+            path = Path(error.filename)
+            if isinstance(error, FileNotFoundError) and not path.parent.exists():
+                text = f"the directory {path.parent} does not exist"
         if error.filename is not None:
             text = f"{error.filename}: {text}"
     else:

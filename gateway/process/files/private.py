@@ -96,6 +96,21 @@ def first_line_of(path: Path, bytes_max: int) -> str:
         return file.readline(bytes_max + 2).rstrip(b"\r\n").decode()
 
 
+def create_data_dir(data_dir: Path) -> None:
+    """Create the data directory and its parents, if they do not exist.
+
+    Raises OSError if this fails. The message explains how to fix it.
+    """
+    try:
+        data_dir.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        what = f"cannot be created: {error.strerror}"
+        if isinstance(error, FileExistsError):
+            what = "is a file, and the data directory has to be a directory"
+        fix = "name another one with --data-dir or [gateway] data_dir"
+        raise OSError(error.errno, f"{data_dir}: {what}: {fix}") from None
+
+
 def prepare(data_dir: Path) -> None:
     """Create the data directory. If it exists, restrict its mode and the modes of its files.
 
@@ -107,7 +122,7 @@ def prepare(data_dir: Path) -> None:
         OSError: if the directory cannot be created, if another user has created a link with the
             name of one of the gateway's files, or if an interrupted restore must be repeated.
     """
-    data_dir.mkdir(parents=True, exist_ok=True)
+    create_data_dir(data_dir)
     if (data_dir / UNFINISHED_RESTORE).exists():
         raise OSError(
             errno.EBUSY,

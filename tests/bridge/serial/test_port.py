@@ -1,5 +1,6 @@
 """Serial ports in daily use: lost, found, silent, noisy, and one with a defect in its code."""
 
+import errno
 import functools
 import logging
 import os
@@ -14,8 +15,9 @@ from firmware_bridge.protocols.lines import LineDecoder
 from firmware_bridge.readings.kinds import Kinds
 from firmware_bridge.readings.measurement import Measurement
 from firmware_bridge.serial import port
-from firmware_bridge.serial.link import Link, PortLost, sentence_of
+from firmware_bridge.serial.link import Link, PortLost
 from firmware_bridge.serial.opening import open_port
+from firmware_bridge.serial.port_errors import sentence_of
 from firmware_bridge.serial.settings import PortSettings
 
 from gateway.process.mqtt_client import backoff
@@ -204,7 +206,7 @@ async def test_a_device_that_udev_has_not_set_up_yet_is_no_fault_and_one_that_st
         refusals -= 1
         if refusals < 0:
             return await open_port(settings)
-        raise PortLost(sentence_of("/dev/ttyUSB0", PermissionError()))
+        raise PortLost(sentence_of("/dev/ttyUSB0", PermissionError(errno.EACCES, "x")))
 
     monkeypatch.setattr(backoff, "FIRST_SECONDS", 0.005)
     monkeypatch.setattr("firmware_bridge.serial.port.open_port", denied)

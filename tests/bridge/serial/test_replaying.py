@@ -4,7 +4,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from firmware_bridge.serial.recording import Chunk, head_of, line_of
+from firmware_bridge.serial.recording import Chunk, UnreadableRecording, head_of, line_of
 from firmware_bridge.serial.replaying import LinkTaken, replay_on_terminal
 
 from tests.bridge.broker import Subscriber
@@ -29,3 +29,14 @@ def test_what_is_at_the_link_is_not_replaced(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("/dev/null")
     with pytest.raises(LinkTaken, match="remove it, or name another"):
         replay_on_terminal([HEAD], tmp_path / "link", fast=True)
+
+
+def test_a_file_that_is_no_recording_is_refused_before_a_reader_is_waited_for(
+    tmp_path: Path,
+) -> None:
+    link = tmp_path / "link"
+    with pytest.raises(UnreadableRecording, match="not a recording"):
+        replay_on_terminal([b"text\n"], link, fast=True)
+    with pytest.raises(UnreadableRecording, match="not a recording"):
+        replay_on_terminal([], link, fast=True)
+    assert not link.is_symlink()

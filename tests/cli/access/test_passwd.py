@@ -57,7 +57,8 @@ def test_passwd_takes_the_password_from_stdin_and_never_shows_it(tmp_path: Path)
 
 def test_passwd_refuses_an_empty_password(tmp_path: Path) -> None:
     outcome = oncegate("passwd", "p", "ann", "--password-stdin", directory=tmp_path)
-    assert (outcome.returncode, outcome.stderr) == (1, "a password has 1 to 65535 bytes\n")
+    assert outcome.returncode == 1
+    assert outcome.stderr.startswith("the first line of standard input is empty: write the pass")
     assert not (tmp_path / "p").exists()
 
 

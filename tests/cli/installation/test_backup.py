@@ -109,7 +109,7 @@ def test_what_cannot_be_backed_up_is_named(
     text = printed(capsys, tmp_path / "x", "--config", config, code=1)
     assert "is named in the configuration and missing" in text
     text = printed(capsys, tmp_path / "none/x", "--config", gateway_in(tmp_path), code=1)
-    assert "No such file or directory" in text
+    assert "none is not a directory: create it, or name another file" in text
     empty = tmp_path / "empty"
     text = printed(capsys, tmp_path / "x", "--data-dir", empty, code=1)
     assert "nothing to back up" in text

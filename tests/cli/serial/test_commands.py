@@ -35,6 +35,10 @@ def test_the_ports_of_this_machine_are_listed(capsys: pytest.CaptureFixture[str]
         (["sniff", "--port", "a", "--framing", "csv"], "either --port or --framing"),
         (["sniff", "--port", "a"], "--port a: the file has none"),
         (["replay", __file__], "this is not a recording"),
+        (["sniff", __file__], "test_commands.py is not a serial port; `oncegate serial list`"),
+        (["sniff", "/dev/null"], "/dev/null is not a serial port; `oncegate serial list`"),
+        (["sniff", "/dev"], "/dev is not a serial port; `oncegate serial list`"),
+        (["sniff", "tcp://127.0.0.1:1"], "tcp://127.0.0.1:1: Connection refused"),
     ],
 )
 def test_what_does_not_work_is_a_line(

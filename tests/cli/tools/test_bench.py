@@ -112,7 +112,7 @@ def test_a_mistake_is_one_line_that_names_it(options: list[object], words: str) 
 
 
 def test_that_no_broker_is_there_is_one_line_that_reports_it() -> None:
-    assert_is_named(bench("--port", free_port()), "Connection refused")
+    assert_is_named(bench("--port", free_port()), "Connection refused: is the broker running?")
 
 
 def assert_is_named(outcome: subprocess.CompletedProcess[str], words: str) -> None:

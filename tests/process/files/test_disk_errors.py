@@ -36,8 +36,12 @@ def test_an_error_that_no_system_call_raised_is_not_a_full_disk() -> None:
     ("error", "line"),
     [
         (
-            FileNotFoundError(2, "No such file or directory", "a/b"),
-            "a/b: No such file or directory",
+            FileNotFoundError(2, "No such file or directory", "/dev/b"),
+            "/dev/b: No such file or directory",
+        ),
+        (
+            FileNotFoundError(2, "No such file or directory", "/dev/none/b"),
+            "/dev/none/b: the directory /dev/none does not exist",
         ),
         (OSError(28, "No space\nleft"), "No space left"),
         (OSError("of our own\n\twords"), "of our own words"),
