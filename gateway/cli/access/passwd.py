@@ -106,6 +106,8 @@ def _import(file: Path, source: Path) -> None:
     """Import users from Mosquitto's password file, and print a summary."""
     from gateway.broker.access.passwords.file import import_users
 
+    if not source.exists():
+        raise CommandFailed(f"{source}: cannot be read: No such file or directory")
     imported = import_users(file, source)
     count, kept, refused = imported.added, imported.kept, imported.without_password
     sentence = f"{counted(count, 'user')} added to {file}"

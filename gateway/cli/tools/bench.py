@@ -151,6 +151,12 @@ def _own_address_of(config: Path | None) -> tuple[str, int]:
     return configuration.broker_address
 
 
+def _line_of(error: OSError) -> str:
+    if isinstance(error, ConnectionRefusedError):
+        return f"{line_of(error)}: is the broker running? Name it with --host and --port"
+    return line_of(error)
+
+
 def _mistake(what: str) -> CommandFailed:
     """Return the error for an invalid option. `what` describes the mistake."""
     return CommandFailed(f"oncegate bench: {what}", exit_code=EXIT_USAGE)
@@ -194,9 +200,7 @@ def _measure(
         raise CommandFailed(f"oncegate bench: {line_of(error)}") from error
     except OSError as error:
         place = f"{scenario.host} port {scenario.port}"
-        refused = isinstance(error, ConnectionRefusedError)
-        fix = ": is the broker running? Name it with --host and --port" if refused else ""
-        raise CommandFailed(f"oncegate bench: {place}: {line_of(error)}{fix}") from error
+        raise CommandFailed(f"oncegate bench: {place}: {_line_of(error)}") from error
 
 
 def _write(

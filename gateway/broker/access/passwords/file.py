@@ -83,9 +83,10 @@ class PasswordFile:
                 content = file.read(FILE_BYTES_MAX + 1)
                 mode = os.fstat(file.fileno()).st_mode
         except OSError as error:
-            missing = isinstance(error, FileNotFoundError)
-            fix = f"; make it with: oncegate passwd {path} USER" if missing else ""
-            raise PasswordFileError(f"{path}: cannot be read: {error.strerror}{fix}") from error
+            text = f"{path}: cannot be read: {error.strerror}"
+            if isinstance(error, FileNotFoundError):
+                text += f"; make it with: oncegate passwd {path} USER"
+            raise PasswordFileError(text) from error
         if len(content) > FILE_BYTES_MAX:
             raise PasswordFileError(f"{path}: longer than {FILE_BYTES_MAX} bytes")
         exposure = exposure_of(path, mode)
@@ -252,8 +253,6 @@ def import_users(path: Path, source: Path) -> Imported:
     Raises:
         PasswordFileError: one of the files cannot be used. Nothing was changed.
     """
-    if not source.exists():
-        raise PasswordFileError(f"{source}: cannot be read: No such file or directory")
     there = PasswordFile.load(path).usernames if path.exists() else frozenset[str]()
     entries = PasswordFile.load(source)
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
