@@ -13,6 +13,9 @@ _NULL, _ARRAY, _STRUCTURE, _TRUTH, _BITS = 0, 1, 2, 3, 4
 _OCTETS, _TEXT, _UTF8, _BCD, _ENUM = 9, 10, 12, 13, 22
 _INTEGERS: Final = {5: (4, True), 6: (4, False), 15: (1, True), 16: (2, True), 17: (1, False),
                     18: (2, False), 20: (8, True), 21: (8, False)}  # fmt: skip
+_UNSIGNED, _NO_TAGS, _SWAPPED_CODE_BYTES = 6, (b"\x07", b"\x08"), 7
+"""Landis+Gyr ZMF100 meters swap the tag and the length of some OBIS codes: `06 09` in place of `09
+06`. The byte after the apparent integer is then D of the code, 7 or 8. These are not tags."""
 _FLOATS: Final = {23: ">f", 24: ">d"}
 _TIMES: Final = {25: 12, 26: 5, 27: 4}
 
@@ -50,6 +53,9 @@ def data_at(buffer: bytes, at: int, depth: int = DEPTH_MAX) -> tuple[Data, int]:
     if kind in _INTEGERS:
         size, signed = _INTEGERS[kind]
         raw, at = _take(buffer, at, size)
+        if raw[0] == _OCTETS and kind == _UNSIGNED and buffer[at : at + 1] in _NO_TAGS:
+            rest, at = _take(buffer, at, _SWAPPED_CODE_BYTES - size)
+            return raw[1:] + rest, at
         return int.from_bytes(raw, signed=signed), at
     return _plain_at(kind, buffer, at)
 

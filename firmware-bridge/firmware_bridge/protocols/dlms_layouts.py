@@ -3,8 +3,8 @@
 Most meters send the OBIS code before each value, in one flat list or in nested structures. Aidon,
 Sagemcom and the Austrian Kaifa meters add a scaler and a unit after the value. Kamstrup meters and
 some Landis+Gyr E450 meters do not. The Norwegian Kaifa meters send lists of different lengths,
-without codes, and all meters in Vienna send one such list. Other Landis+Gyr meters send a list of
-the OBIS codes first, and then the values.
+without codes, and so do all meters in Vienna and the Iskraemeco AM550 in Slovenia. Other Landis+Gyr
+meters send a list of the OBIS codes first, and then the values.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,7 +15,8 @@ from firmware_bridge.protocols.obis import Code
 
 TIME_BYTES: Final = 12
 _CODE_BYTES = 6
-_OBJECT_ELEMENTS = 4
+_OBJECT_ELEMENTS = (4, 6)
+"""Elements of an entry in a list of objects. Later meters add a restriction and columns."""
 
 
 class Object(NamedTuple):
@@ -46,37 +47,25 @@ def _objects_of(data: list[Data]) -> Iterator[Object]:
         yield from _landis_values(data)
     elif data and isinstance(data[0], str) and data[0].startswith("Kamstrup"):
         yield from (_kamstrup_object(each) for each in _objects_with_codes(data))
-    elif _is_list_of_vienna(data):
-        yield from _positional_values(data, _VIENNA)
-    elif (codes := _KAIFA.get(len(data))) is not None and _may_be_from_kaifa(data, codes):
-        yield from _positional_values(data, codes)
+    elif (order := next((each for each in _ORDERS if _fits(data, each)), None)) is not None:
+        yield from _values_in(data, order)
     else:
         yield from _objects_with_codes(data)
-
-
-def _may_be_from_kaifa(data: list[Data], codes: tuple[str, ...]) -> bool:
-    """Return True if `data` could be a list of values from a Kaifa meter.
-
-    Such a list contains only values. `codes` contains their OBIS codes, in the same order. The
-    value of the code 1.7 (the power) must be an integer. All values before it are texts.
-    """
-    power = codes.index("1.7")
-    if not isinstance(data[power], int) or any(isinstance(each, int) for each in data[:power]):
-        return False
-    return not any(isinstance(each, list) or code_of(each) is not None for each in data)
 
 
 def code_of(data: Data) -> Code | None:
     """Return the OBIS code in an octet string, or None if `data` is not an OBIS code.
 
     For electricity and for the clock, Nordic meters use channel 1, and other meters use channel 0.
-    Channel 1 is changed to 0, so that the quantities have the same names for all meters.
+    Channel 1 is changed to 0, so that the quantities have the same names for all meters. For the
+    same reason, medium 0 is changed to electricity in registers (Landis+Gyr ZMF100 in Norway).
     """
     if not isinstance(data, bytes) or len(data) != _CODE_BYTES or data[0] > 10:
         return None
     is_own = data[0] == 1 or data[:3] == b"\x00\x01\x01"
     channel = 0 if data[1] == 1 and is_own else data[1]
-    return Code.of([str(each) for each in (data[0], channel, *data[2:])])
+    is_register = data[:2] == b"\0\0" and data[2] in _REGISTERS and data[3] == _REGISTER
+    return Code.of([str(each) for each in (1 if is_register else data[0], channel, *data[2:])])
 
 
 def _objects_with_codes(data: list[Data]) -> Iterator[Object]:
@@ -92,6 +81,9 @@ def _objects_with_codes(data: list[Data]) -> Iterator[Object]:
             at += 1
             power, unit = _scale_of(data[at] if at < len(data) else None)
             at += unit is not None
+            if unit is None and at + 1 < len(data):  # They may also follow without a structure.
+                power, unit = _scale_of(data[at : at + 2])
+                at += 0 if unit is None else 2
             yield Object(code, value, power, unit)
 
 
@@ -113,6 +105,9 @@ _USUAL_UNITS: Final = {
     ("8", 1): _WATT_HOUR, ("8", 2): _WATT_HOUR, ("8", 3): _VAR_HOUR, ("8", 4): _VAR_HOUR,
 }  # fmt: skip
 """Units of integers from meters that send none, by D and by C of the total of all phases."""
+_UNITS_IN_ORDERS: Final = {**_USUAL_UNITS, ("7", 11): _AMPERE, ("7", 12): _VOLT}
+_REGISTERS, _REGISTER = range(1, 5), 8
+"""C and D of registers of active and reactive energy."""
 _SCALES_OF_KAMSTRUP: Final[Mapping[tuple[str, int], tuple[int, int | None]]] = {
     **{key: (1 if key[0] == "8" else 0, unit) for key, unit in _USUAL_UNITS.items()},
     ("7", 11): (-2, _AMPERE), ("7", 12): (0, _VOLT), ("7", 13): (-2, None),
@@ -144,59 +139,84 @@ def _kamstrup_object(found: Object) -> Object:
     return found._replace(power_of_ten=power, unit=unit)
 
 
+class _Order(NamedTuple):
+    """The OBIS codes of the values in a list without codes, and the power of ten of its currents.
+
+    The names in `_NAMED_CODES` stand for codes that are not about electricity.
+    """
+
+    codes: tuple[str, ...]
+    ampere_power: int = -3
+
+
 _POWERS: Final = ("1.7", "2.7", "3.7", "4.7")
 _ENERGIES: Final = ("1.8", "2.8", "3.8", "4.8")
+_CURRENTS: Final = ("31.7", "51.7", "71.7")
+_VOLTAGES: Final = ("32.7", "52.7", "72.7")
 _HEAD: Final = ("version", "number", "type", *_POWERS)
 _ONE_PHASE: Final = (*_HEAD, "31.7", "32.7")
-_THREE_PHASES: Final = (*_HEAD, "31.7", "51.7", "71.7", "32.7", "52.7", "72.7")
-_KAIFA: Final = {
-    1: ("1.7",),
-    9: _ONE_PHASE,
-    13: _THREE_PHASES,
-    14: (*_ONE_PHASE, "time", *_ENERGIES),
-    18: (*_THREE_PHASES, "time", *_ENERGIES),
-}
-"""The order of the values in a list from a Norwegian Kaifa meter (KFM_001), by the list's length.
-"""
-_TEXTS_OF_KAIFA: Final = {
-    "version": ("1", "0", "0", "2", "129"),
-    "number": ("0", "0", "96", "1", "0"),
-    "type": ("0", "0", "96", "1", "7"),
-    "time": ("0", "0", "1", "0", "0"),
-}
+_THREE_PHASES: Final = (*_HEAD, *_CURRENTS, *_VOLTAGES)
+_ORDERS: Final = (
+    # Kaifa in Norway (KFM_001)
+    _Order(("1.7",)),
+    _Order(_ONE_PHASE),
+    _Order(_THREE_PHASES),
+    _Order((*_ONE_PHASE, "time", *_ENERGIES)),
+    _Order((*_THREE_PHASES, "time", *_ENERGIES)),
+    # Vienna (Iskraemeco AM550, Siemens IM350, Landis+Gyr E450)
+    _Order(("time", *_ENERGIES, *_POWERS)),
+    # Iskraemeco AM550 in Slovenia: every second, every 15 minutes, and another distributor
+    _Order(("device", "ean", *_POWERS, *_VOLTAGES, *_CURRENTS, "21.7", "41.7", "61.7", "22.7",
+            "42.7", "62.7"), -2),
+    _Order(("device", "id_3", "switch", "tariff", "1.8", "1.8.1", "1.8.2", "2.8", "2.8.1", "2.8.2",
+            "3.8", "4.8")),
+    _Order(("device", "version", *_VOLTAGES, *_CURRENTS, *_POWERS), -2),
+    # Iskraemeco AM550 with a code of the list, an identifier, a time of day and a date
+    _Order(("list", "list_id", "text", "text", *_ENERGIES, "1.7", "2.7", "text", "text")),
+)  # fmt: skip
+"""The orders of values that meters send without codes."""
+_NAMED_CODES: Final = {
+    "version": Code("1", "0", "0", "2", "129"), "number": Code("0", "0", "96", "1", "0"),
+    "type": Code("0", "0", "96", "1", "7"), "time": Code("0", "0", "1", "0", "0"),
+    "device": Code("0", "0", "42", "0", "0"), "ean": Code("0", "0", "96", "1", "2"),
+    "id_3": Code("0", "0", "96", "1", "3"), "switch": Code("0", "0", "96", "3", "10"),
+    "tariff": Code("0", "0", "96", "14", "0"), "list_id": Code("0", "6", "25", "9", "0"),
+}  # fmt: skip
+_LIST_OF_ISKRA: Final = bytes((0, 6, 25, 9, 0, 255))
 
 
-_VIENNA: Final = ("time", *_ENERGIES, *_POWERS)
-"""The order of the values in a list from a meter in Vienna (Iskraemeco AM550, Siemens IM350,
-Landis+Gyr E450)."""
+def _fits(data: list[Data], order: _Order) -> bool:
+    """Return True if the values in `data` have the types that the codes in `order` require."""
+    return len(data) == len(order.codes) and all(
+        _may_be(each, written) for each, written in zip(data, order.codes, strict=True)
+    )
 
 
-def _is_list_of_vienna(data: list[Data]) -> bool:
-    """Return True if `data` is a time and eight integers.
+def _may_be(value: Data, written: str) -> bool:
+    """Return True if a value can have the code `written`. A value may be missing."""
+    if written == "list":
+        return value == _LIST_OF_ISKRA
+    if value is None:
+        return True
+    if written == "switch":
+        return isinstance(value, int | Enumerated)
+    if written[0].isdecimal():
+        return isinstance(value, int)
+    is_time = isinstance(value, bytes) and len(value) == TIME_BYTES
+    return is_time if written == "time" else isinstance(value, bytes | str)
 
-    A list from a Kaifa meter can have nine values too, but its first three are texts.
-    """
-    time = data[0] if len(data) == len(_VIENNA) else None
-    is_time = isinstance(time, bytes) and len(time) == TIME_BYTES
-    return is_time and all(isinstance(each, int) for each in data[1:])
 
-
-def _positional_values(data: list[Data], codes: tuple[str, ...]) -> Iterator[Object]:
-    """Yield the values of a list without codes. `codes` contains the codes in the same order."""
-    for value, written in zip(data, codes, strict=True):
-        if written in _TEXTS_OF_KAIFA:
-            yield Object(Code(*_TEXTS_OF_KAIFA[written]), value)
-            continue
-        c, _, d = written.partition(".")
-        code = Code("1", "0", c, d, "0")
-        if d == "8":
-            yield Object(code, value, 0, _WATT_HOUR if c in ("1", "2") else _VAR_HOUR)
-        elif c in ("31", "51", "71"):
-            yield Object(code, value, -3, _AMPERE)
-        elif c in ("32", "52", "72"):
-            yield Object(code, value, -1, _VOLT)
-        else:
-            yield Object(code, value, 0, _VAR if c in ("3", "4") else _WATT)
+def _values_in(data: list[Data], order: _Order) -> Iterator[Object]:
+    """Yield the values of a list without codes, with the codes, scales and units of its order."""
+    for value, written in zip(data, order.codes, strict=True):
+        if written in _NAMED_CODES:
+            yield Object(_NAMED_CODES[written], value)
+        elif written[0].isdecimal():
+            c, d, e = (*written.split("."), "0")[:3]
+            power, unit = 0, _UNITS_IN_ORDERS[d, int(c) % 20]
+            if unit in (_AMPERE, _VOLT):
+                power = order.ampere_power if unit == _AMPERE else -1
+            yield Object(Code("1", "0", c, d, e), value, power, unit)
 
 
 def _is_list_of_objects(data: Data) -> bool:
@@ -205,7 +225,7 @@ def _is_list_of_objects(data: Data) -> bool:
         and bool(data)
         and all(
             isinstance(each, list)
-            and len(each) == _OBJECT_ELEMENTS
+            and len(each) in _OBJECT_ELEMENTS
             and isinstance(each[0], int)
             and code_of(each[1]) is not None
             for each in data

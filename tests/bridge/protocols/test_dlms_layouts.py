@@ -144,3 +144,108 @@ def test_landis_and_gyr_names_the_objects_before_their_values() -> None:
 def test_a_list_of_numbers_in_an_unknown_order_is_no_list_of_kaifa(count: int) -> None:
     with pytest.raises(Damaged, match="layout"):
         read(structure(time(), *map(u16, range(count - 2)), text("X")))
+
+
+def octets(value: bytes) -> bytes:
+    return bytes((9, len(value))) + value
+
+
+def test_an_am550_in_slovenia_has_orders_of_its_own() -> None:
+    device, ean = octets(b"ISK1030789000000"), octets(b"16820005")
+    momentary = (*map(u32, (1393, 0, 0, 738)), *map(u16, (2379, 2380, 2296, 103, 125, 597)))
+    found = read(structure(device, ean, *momentary, *map(u32, (16, 51, 1325, 0, 0, 7))))
+    assert len(found) == 18
+    assert found["logical_device"] == ("ISK1030789000000", None)
+    assert found["power_import"] == (1393, "W")
+    assert found["reactive_power_export"] == (738, "var")
+    assert found["voltage_l3"] == (229.6, "V")
+    assert found["current_l3"] == (5.97, "A")
+    assert found["power_import_l3"] == (1325, "W")
+    assert found["power_export_l3"] == (7, "W")
+
+    registers = map(u32, (30, 10, 20, 5, 2, 3, 7, 8))
+    tariff = octets(b"\x00\x02")
+    assert read(structure(device, octets(b"16820015"), u16(1), tariff, *registers)) == {
+        "logical_device": ("ISK1030789000000", None),
+        "0-0:96.1.3": ("16820015", None),
+        "switch": (1, None),
+        "tariff": ("0002", None),
+        "energy_import": (30, "Wh"),
+        "energy_import_t1": (10, "Wh"),
+        "energy_import_t2": (20, "Wh"),
+        "energy_export": (5, "Wh"),
+        "energy_export_t1": (2, "Wh"),
+        "energy_export_t2": (3, "Wh"),
+        "reactive_energy_import": (7, "varh"),
+        "reactive_energy_export": (8, "varh"),
+    }
+
+
+def test_an_am550_of_another_distributor_begins_with_voltages() -> None:
+    numbers = (*map(u16, (2313, 2303, 2348, 483, 527, 86)), *map(u32, (2375, 0, 0, 281)))
+    found = read(structure(octets(b"ISK1030789000000"), octets(b"UP_3f"), *numbers))
+    assert found == {
+        "logical_device": ("ISK1030789000000", None),
+        "list_version": ("UP_3f", None),
+        "voltage_l1": (231.3, "V"), "voltage_l2": (230.3, "V"), "voltage_l3": (234.8, "V"),
+        "current_l1": (4.83, "A"), "current_l2": (5.27, "A"), "current_l3": (0.86, "A"),
+        "power_import": (2375, "W"), "power_export": (0, "W"),
+        "reactive_power_import": (0, "var"), "reactive_power_export": (281, "var"),
+    }  # fmt: skip
+
+
+def test_an_am550_with_the_code_of_its_list_loses_no_register() -> None:
+    found = read(
+        structure(
+            obis(0, 6, 25, 9, 0, 255), octets(b"1121378000000"), octets(b"\x15\x0b\x11\x00"),
+            octets(b"\x07\xe8\x05\x07\x02"), *map(u32, (14370048, 420837, 1455864, 2294960, 9, 0)),
+            octets(b""), octets(b""),
+        )
+    )  # fmt: skip
+    assert found == {
+        "0-6:25.9.0": ("1121378000000", None),
+        "energy_import": (14370048, "Wh"),
+        "energy_export": (420837, "Wh"),
+        "reactive_energy_import": (1455864, "varh"),
+        "reactive_energy_export": (2294960, "varh"),
+        "power_import": (9, "W"),
+        "power_export": (0, "W"),
+    }
+
+
+def test_a_list_of_objects_may_have_restrictions_and_columns() -> None:
+    def listed(code: bytes) -> bytes:
+        restriction = structure(b"\x16\x00", b"\x00")
+        return structure(u16(1), code, b"\x0f\x02", u16(0), restriction, array())
+
+    objects = array(listed(obis(0, 0, 25, 9, 0, 255)), listed(obis(0, 0, 42, 0, 0, 255)),
+                    listed(obis(1, 0, 1, 8, 0, 255)))  # fmt: skip
+    assert read(structure(objects, b"\x16\x01", octets(b"EMR0"), u32(16))) == {
+        "0-0:25.9.0": (1, None),
+        "logical_device": ("EMR0", None),
+        "energy_import": (16, "Wh"),
+    }
+
+
+def test_a_scaler_and_a_unit_may_follow_without_a_structure() -> None:
+    data = structure(
+        obis(1, 0, 32, 7, 0, 255), u16(2301), b"\x0f\xff", b"\x16\x23",
+        obis(1, 0, 1, 8, 0, 255), u32(5), b"\x0f\x01", b"\x16\x1e",
+    )  # fmt: skip
+    assert read(data) == {"voltage_l1": (230.1, "V"), "energy_import": (50, "Wh")}
+
+
+def test_a_landis_and_gyr_in_norway_swaps_tag_and_length_of_a_code() -> None:
+    # ZMF100: the codes of currents begin with 06 09, and registers have the medium 0.
+    data = array(
+        structure(b"\x06\x09" + bytes((1, 0, 31, 7, 0, 255)), u16(244), scale(-2, 33)),
+        structure(obis(1, 0, 32, 7, 0, 255), u16(2330), scale(-1, 35)),
+        structure(obis(0, 0, 1, 8, 0, 255), u32(34479), scale(0, WH)),
+        structure(obis(1, 0, 1, 7, 0, 255), u32(0x09010007), scale(0, W)),
+    )
+    assert read(data) == {
+        "current_l1": (2.44, "A"),
+        "voltage_l1": (233.0, "V"),
+        "energy_import": (34479, "Wh"),
+        "power_import": (0x09010007, "W"),
+    }
