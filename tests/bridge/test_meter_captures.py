@@ -31,7 +31,7 @@ SML_DAMAGE = {
     "HOLLEY_DTZ541-ZDBA.bin": {"truncated": 1},
     "ISKRA_MT175_eHZ.bin": {"truncated": 1},
 }
-SENML_UNITS = {"°C": "Cel", "°": "deg", "m³": "m3", "\N{OHM SIGN}": "Ohm"}
+SENML_UNITS = {"°C": "Cel", "°": "deg", "m³": "m3", "m³/h": "m3/h", "\N{OHM SIGN}": "Ohm"}
 SML_NAMES = {
     "Geräteeinzelidentifikation": "server_id",
     "Zählerstand Bezug Total": "energy_import",

@@ -2,12 +2,13 @@
 
 import datetime
 from collections import Counter
+from dataclasses import replace
 from typing import Final
 
 from firmware_bridge.protocols.dlms_data import Data, Enumerated
 from firmware_bridge.protocols.dlms_layouts import TIME_BYTES, Object, objects_of
 from firmware_bridge.protocols.frame import TYPE, Damaged
-from firmware_bridge.protocols.obis import is_number, name_of
+from firmware_bridge.protocols.obis import Code, is_number, is_text_of_mbus, name_of
 from firmware_bridge.protocols.sml_messages import UNITS_OF_DLMS
 from firmware_bridge.protocols.text_values import in_range
 from firmware_bridge.readings.measurement import Measurement, Quantities, Value
@@ -19,20 +20,27 @@ _POWER_OF_TEN_MAX: Final = 18
 def read_values(data: Data, skipped: Counter[str]) -> Quantities:
     """Convert a decoded message to measurements. `skipped` counts unreadable values by reason.
 
+    If two objects with different OBIS codes would get the same name, the second object is named
+    after its OBIS code instead. If an object occurs twice, its first value is used.
+
     Raises:
         Damaged: with reason "layout" if no known layout fits the message.
     """
     if not isinstance(data, list):
         raise Damaged("layout")
     quantities: Quantities = {}
+    codes: dict[str, Code] = {}
     for found in objects_of(data):
         try:
             measurement = _measurement_of(found)
         except Damaged as damage:
             skipped[damage.reason] += 1
         else:
-            if measurement is not None:
-                quantities.setdefault(measurement.name, [measurement])
+            if measurement is None:
+                continue
+            if codes.setdefault(measurement.name, found.code) != found.code:
+                measurement = replace(measurement, name=str(found.code))
+            quantities.setdefault(measurement.name, [measurement])
     if not quantities:
         raise Damaged("layout")
     return quantities
@@ -45,13 +53,22 @@ def _measurement_of(found: Object) -> Measurement | None:
         Damaged: with reason "type" if the value has the wrong type, "value" if it is out of range,
             or "time" if it is an incomplete time.
     """
-    if found.value in (None, b"", ""):
+    if found.value in (None, b"", "") or _is_unused(found):
         return None
     value = _value_of(found)
+    if is_text_of_mbus(found.code) and isinstance(value, int):
+        value = str(int(value))
     if is_number(found.code) and isinstance(value, bool | str):
         raise Damaged(TYPE)
     unit = None if found.unit is None else UNITS_OF_DLMS.get(found.unit)
     return Measurement(name_of(found.code), value, unit)
+
+
+def _is_unused(found: Object) -> bool:
+    """Return True for the identifier of an M-Bus channel without a meter: octets that are 0."""
+    code = found.code
+    is_of_channel = code.a == "0" and code.b != "0" and code.c == "96"
+    return is_of_channel and isinstance(found.value, bytes) and not found.value.strip(b"\0")
 
 
 def _value_of(found: Object) -> Value:

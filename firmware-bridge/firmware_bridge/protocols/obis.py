@@ -231,6 +231,14 @@ def is_past(code: Code) -> bool:
     return code.d == _MAXIMUM or code.f is not None
 
 
+def is_text_of_mbus(code: Code) -> bool:
+    """Return True for the type or the valve of a meter on an M-Bus channel.
+
+    Both are texts, even if the electricity meter sends them as numbers.
+    """
+    return code.a == "0" and code.quantity in _TEXTS_OF_MBUS
+
+
 def is_number(code: Code) -> bool:
     """Return True if the values of this code are numbers, even without a unit."""
     if (code.c, code.d) == _POWER_FAILURES:

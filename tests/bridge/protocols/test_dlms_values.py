@@ -55,6 +55,38 @@ def test_a_text_has_no_zeros_at_its_end_and_an_empty_one_is_no_value() -> None:
     }
 
 
+def test_a_second_code_with_the_same_name_is_named_by_its_code() -> None:
+    # Iskraemeco AM550 in Switzerland
+    data = structure(
+        obis(0, 0, 96, 1, 0, 255), text("84895126"), obis(0, 0, 96, 1, 1, 255), text("160456"),
+        obis(1, 0, 1, 7, 0, 255), u32(5), scale(0, W),
+        obis(1, 0, 1, 7, 0, 255), u32(5), scale(0, W),
+    )  # fmt: skip
+    assert read(data) == {
+        "meter_id": ("84895126", None),
+        "0-0:96.1.1": ("160456", None),
+        "power_import": (5, "W"),
+    }
+
+
+def test_meters_on_channels_have_types_as_texts_and_unused_channels_no_identifier() -> None:
+    data = structure(
+        obis(0, 1, 24, 1, 0, 255), b"\x11\x07", obis(0, 1, 96, 1, 0, 255), text("24521662"),
+        obis(0, 1, 24, 2, 1, 255), u32(30545), scale(-3, 13),
+        obis(0, 1, 24, 4, 0, 255), b"\x16\x01", obis(0, 2, 96, 1, 0, 255), b"\x09\x01\0",
+        obis(7, 0, 43, 0, 0, 255), u32(5), scale(-3, 15),
+        obis(7, 0, 42, 0, 0, 255), u32(10), scale(-1, 24),
+    )  # fmt: skip
+    assert read(data) == {
+        "mbus_1_type": ("7", None),
+        "mbus_1_id": ("24521662", None),
+        "mbus_1_reading": (30.545, "m3"),
+        "mbus_1_valve": ("1", None),
+        "7-0:43.0.0": (0.005, "m3/h"),
+        "7-0:42.0.0": (1.0, "bar"),
+    }
+
+
 def test_a_value_that_cannot_be_read_costs_itself() -> None:
     skipped: Counter[str] = Counter()
     data = structure(
