@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from firmware_bridge.protocols.sml_messages import UNITS_OF_DLMS
+from firmware_bridge.protocols.cosem import UNITS_OF_DLMS
 from firmware_bridge.readings.device_clock import EARLIEST_LOGGED
 from smllib.const import OBIS_NAMES, UNITS
 from smllib.errors import CrcError

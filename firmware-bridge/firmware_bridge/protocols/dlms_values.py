@@ -5,11 +5,11 @@ from collections import Counter
 from dataclasses import replace
 from typing import Final
 
+from firmware_bridge.protocols.cosem import UNITS_OF_DLMS, text_of
 from firmware_bridge.protocols.dlms_data import Data, Enumerated
 from firmware_bridge.protocols.dlms_layouts import TIME_BYTES, Object, objects_of
 from firmware_bridge.protocols.frame import TYPE, Damaged
 from firmware_bridge.protocols.obis import Code, is_number, is_text_of_mbus, name_of
-from firmware_bridge.protocols.sml_messages import UNITS_OF_DLMS
 from firmware_bridge.protocols.text_values import in_range
 from firmware_bridge.readings.measurement import Measurement, Quantities, Value
 from firmware_bridge.readings.scaling import OutOfRange, scaled
@@ -77,7 +77,7 @@ def _value_of(found: Object) -> Value:
         return value.code
     if isinstance(value, bytes):
         is_time = len(value) == TIME_BYTES and found.code.c in ("1", "0") and found.code.a == "0"
-        return time_text(value) if is_time else _text_of(value)
+        return time_text(value) if is_time else text_of(value)
     if isinstance(value, list):
         raise Damaged(TYPE)
     if isinstance(value, bool | str) or value is None:
@@ -106,12 +106,3 @@ def time_text(data: bytes) -> str:
     except ValueError:
         raise Damaged("time") from None
     return f"{time.year:04}-{time:%m-%d %H:%M:%S}"
-
-
-def _text_of(value: bytes) -> str:
-    """Return bytes as a string, without the zeros that fill it up.
-
-    If the bytes are not printable ASCII, return hexadecimal digits.
-    """
-    text = value.rstrip(b"\0").decode("ascii", "replace")
-    return text if text and text.isascii() and text.isprintable() else value.hex()

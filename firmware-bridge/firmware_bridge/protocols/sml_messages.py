@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Final, Self
 
+from firmware_bridge.protocols.cosem import UNITS_OF_DLMS, text_of
 from firmware_bridge.protocols.frame import TYPE, Damaged
 from firmware_bridge.protocols.obis import Code, is_number, name_of
 from firmware_bridge.readings.measurement import Measurement, Quantities, Value
@@ -32,16 +33,6 @@ _POWER_OF_TEN_MAX = 18
 
 Element = bytes | bool | int | list["Element"] | None
 """A decoded element. A missing optional element is None."""
-
-UNITS_OF_DLMS: Final = {
-    4: "d", 5: "h", 6: "min", 7: "s", 8: "deg", 9: "Cel", 11: "m", 12: "m/s", 13: "m3", 14: "m3",
-    15: "m3/h", 16: "m3/h", 19: "l", 20: "kg", 21: "N", 23: "Pa", 24: "bar", 25: "J", 27: "W",
-    28: "VA", 29: "var", 30: "Wh", 31: "VAh", 32: "varh", 33: "A", 34: "C", 35: "V", 37: "F",
-    38: "Ohm", 40: "Wb", 41: "T", 43: "H", 44: "Hz", 51: "S", 52: "K", 56: "%", 57: "Ah", 70: "dBm",
-    72: "dB",
-}  # fmt: skip
-"""Units in SenML notation, keyed by DLMS code (DLMS UA 1000-1, table 4)."""
-
 
 _DZG, _DZG_FIXED_FROM = b"\x0a\x01DZG", 60_000_000
 _POWERS: Final = ("power", "power_l1", "power_l2", "power_l3")
@@ -278,7 +269,7 @@ def _unit_of(unit: Element) -> str | None:
 
 def _reading_of(value: Element, scaler: Element) -> Value:
     if isinstance(value, bytes):
-        return _text_of(value)
+        return text_of(value)
     if isinstance(value, bool):
         return value
     if not isinstance(value, int):
@@ -293,9 +284,3 @@ def _reading_of(value: Element, scaler: Element) -> Value:
         return scaled(value, power_of_ten=scaler)
     except OutOfRange:
         raise Damaged("value") from None
-
-
-def _text_of(value: bytes) -> str:
-    """Return printable ASCII bytes as a string, and any other bytes as hexadecimal digits."""
-    text = value.decode("ascii", "replace")
-    return text if text.isascii() and text.isprintable() else value.hex()
