@@ -49,6 +49,7 @@ _CIPHERED_HEAD = re.compile(rb"\xdb\x08[\s\S]{8}\x82[\s\S]{2}[\x20\x30]")
 _CIPHERED_LIKELY = b"\xdb\x08________\x82__\x30"
 _STX, _ETX = b"\x02", b"\x03"
 _BCC_BYTES = 2
+_NO_CRC = b"0000"
 # The end of the line may be missing after a CRC.
 _END = re.compile(rb"[\r\n]!(?:[0-9A-Fa-f]{4}|[ \t]*[\r\n])")
 
@@ -147,6 +148,8 @@ class DsmrDecoder(ScanningDecoder):
         telegram = _without_bcc(data)
         has_bcc = len(telegram) < len(data)
         head, _, crc = telegram.rstrip().rpartition(b"!")
+        if crc == _NO_CRC and not self._settings.crc:
+            crc = b""  # Some AM550 in Slovenia always send this.
         if self._settings.crc and not crc:
             raise Damaged("no_checksum")
         if crc and crc16_arc(head + b"!") != int(crc, 16):

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
+from functools import reduce
 
 from firmware_bridge.protocols.dsmr_time import is_time
 from firmware_bridge.protocols.obis import (
@@ -33,6 +34,9 @@ _CONTINUATION = re.compile(r"(?:\s*\([^()]*\))+")
 _LINE_END = re.compile(rb"[\r\n]+")
 _AROUND_LINES = " \t\0\x02"
 """Blanks, fillers, and the STX that a polled meter sends before the first object."""
+_UNIT = re.compile(rb"\*[^()*]*")
+_SIGNS = ((b"\xc2", b""), (b"\xb0", b"deg"), (b"\xb2", b"2"), (b"\xb3", b"3"))
+"""Signs in units, in Latin-1 or, after C2, in UTF-8."""
 _GROUP = re.compile(r"\(([^()]*)\)")
 _METRES = re.compile(r"\*m$")
 """The unit `m` at the end of a value. Heat meters use it for minutes."""
@@ -152,7 +156,8 @@ def _whole_lines(lines: list[bytes], skipped: Counter[str]) -> Iterator[str]:
     part = ""
     for each in lines:
         try:
-            line = each.decode("ascii").strip(_AROUND_LINES)
+            plain = each if each.isascii() else _UNIT.sub(_plain_unit, each)
+            line = plain.decode("ascii").strip(_AROUND_LINES)
         except UnicodeDecodeError:
             skipped["text"] += 1
             continue
@@ -166,6 +171,11 @@ def _whole_lines(lines: list[bytes], skipped: Counter[str]) -> Iterator[str]:
             part = ""
     if part:
         skipped["syntax"] += 1
+
+
+def _plain_unit(unit: re.Match[bytes]) -> bytes:
+    """Return a unit with its signs, such as those in `m³` and `°C`, in ASCII."""
+    return reduce(lambda found, sign: found.replace(*sign), _SIGNS, unit[0])
 
 
 def _parts_of(groups: list[str]) -> Iterator[str]:

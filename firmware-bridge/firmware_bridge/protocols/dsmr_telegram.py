@@ -18,6 +18,7 @@ from firmware_bridge.protocols.obis import Code, is_log, is_past, name_of
 from firmware_bridge.protocols.text_values import NOT_MEASURED, is_nothing, number_of, value_of
 from firmware_bridge.readings.device_clock import EARLIEST_LOGGED
 from firmware_bridge.readings.measurement import Measurement, Quantities, Value
+from firmware_bridge.readings.scaling import OutOfRange, scaled
 from gateway.process.declarations.units import unit_meant_by
 
 _WITH_UNIT = re.compile(r"([^*]*)\*\s*([^\s*]{1,16})\s*")
@@ -26,10 +27,12 @@ _HOURLY_READING = "24.3.0"
 """
 _HOURLY_GROUPS = 7
 _UNITS = {
-    "C": "Cel", "m3ph": "m3/h", "P/S": "/", "v": "V", "a": "A", "w": "W", "dm3": "l",
+    "C": "Cel", "m3ph": "m3/h", "P/S": "/", "v": "V", "a": "A", "w": "W", "dm3": "l", "L": "l",
 }  # fmt: skip
 """Units of heat meters (in SenML, C would be an electric charge), of a power factor in EMH meters,
 in lower case, and of water meters."""
+_POWERS_OF_TEN = {"GJ": ("J", 9), "kV": ("V", 3), "kA": ("A", 3), "kHz": ("Hz", 3)}
+"""Units of heat meters and of meters in Lithuania that SenML does not have, and what they mean."""
 _STATUS = re.compile(r"[0-9A-Fa-f]{1,8}")
 """The status of an entry of a load profile. It has fewer digits than a time."""
 _PEAK, _PEAK_MONTHS = "1-0:1.6.0", "power_peak_months"
@@ -107,7 +110,7 @@ def _measurements_of(
         is_log(found.code)
         and groups[:1]
         and groups[0].isdecimal()
-        and not any(map(is_quantity, groups))
+        and not any(is_quantity(each) or is_time(each) for each in groups[1:])
     ):
         return  # The log has no entries, whatever count the meter sends.
     elif len(groups) < 2:
@@ -219,7 +222,13 @@ def _entries_in(groups: tuple[str, ...]) -> Iterator[tuple[str, list[str]]]:
     """Yield the time and the values of each entry in a log.
 
     `groups` contains the codes of the columns and the entries. The time is empty if it is missing.
+    If the values have no units, times and values alternate.
     """
+    if not any(map(is_quantity, groups)):
+        entries = [each for each in groups if ":" not in each]
+        for time, value in zip(entries[::2], entries[1::2], strict=False):
+            yield time, [value]
+        return
     time, values = "", list[str]()
     for group in groups:
         if is_quantity(group):
@@ -262,8 +271,12 @@ def _number(name: str, text: str, unit: str | None, time_seconds: float | None) 
         text, unit = split_unit(text)  # Some meters omit the "*" before the unit.
     value = value_of(text, "number")
     assert isinstance(value, int | float), "it is a number, or damage"
-    if unit == "GJ":  # Not among SenML's units.
-        value, unit = round(value * 1e9), "J"
+    if unit in _POWERS_OF_TEN:
+        unit, power = _POWERS_OF_TEN[unit]
+        try:
+            value = scaled(value, power_of_ten=power)
+        except OutOfRange:
+            raise Damaged("value") from None
     elif unit is not None:
         unit = _UNITS.get(unit) or unit_meant_by(unit) or unit
     return Measurement(name, value, unit, time_seconds)

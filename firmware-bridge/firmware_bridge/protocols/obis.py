@@ -14,7 +14,7 @@ _MOMENTARY: Final[Mapping[int, str]] = {
     5: "reactive_power_q1", 6: "reactive_power_q2",
     7: "reactive_power_q3", 8: "reactive_power_q4",
     9: "apparent_power_import", 10: "apparent_power_export",
-    11: "current", 12: "voltage", 13: "power_factor",
+    11: "current", 12: "voltage", 13: "power_factor", 14: "frequency",
     15: "power_absolute", 16: "power",
 }  # fmt: skip
 """Names of momentary electricity values (D is 7), keyed by C. These are totals of all phases. For
@@ -90,7 +90,6 @@ _NAMES: Final[Mapping[str, str]] = {
     "1-0:32.36.0": "voltage_swells_l1",
     "1-0:52.36.0": "voltage_swells_l2",
     "1-0:72.36.0": "voltage_swells_l3",
-    "1-0:14.7.0": "frequency",
     "1-0:F.F": "error_code",
     "1-0:F.F.0": "error_code",
     "1-0:0.9.1": "meter_clock",

@@ -87,6 +87,17 @@ def test_a_value_that_comes_twice_is_no_mixture_if_the_bcc_is_right() -> None:
     assert decoder.tally.damaged == {}
 
 
+def test_a_crc_of_zeros_is_none_if_none_is_expected() -> None:
+    # Iskraemeco AM550 in Slovenia
+    stream = b"/ISK5\\AM550\r\n\r\n1-0:1.7.0(00.244*kW)\r\n!0000\r\n"
+    decoder = Dsmr(crc=False).decoder()
+    assert values(decoder.feed(stream) + decoder.feed(stream.replace(b"0000", b"0001"))) == [0.244]
+    assert decoder.tally.damaged == {"checksum": 1}
+    strict = make()
+    assert strict.feed(stream) == []
+    assert strict.tally.damaged == {"checksum": 1}
+
+
 @pytest.mark.parametrize("end", [b"", b"\0", b"\r", b" \r\n"])
 def test_a_telegram_is_complete_with_its_crc_whatever_ends_the_line(end: bytes) -> None:
     stream = POWER.rstrip() + end

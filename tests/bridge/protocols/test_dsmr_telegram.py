@@ -60,6 +60,15 @@ def read(*lines: str, skipped: Counter[str] | None = None) -> list[Measurement]:
         ("33.25(0.83*P/S)", Measurement("1-0:33.25", 0.83, "/")),
         ("0-2:24.2.1(240612110000S)(00000123*dm3)",
          Measurement("mbus_2_reading", 123, "l", 1718182800.0)),
+        ("8-0:1.0.0(0.5*L)", Measurement("8-0:1.0.0", 0.5, "l")),
+        ("1-0:32.7.0(0000.242*kV)", Measurement("voltage_l1", 242, "V")),  # Lithuania
+        ("1-0:31.7.0(0000.005*kA)", Measurement("current_l1", 5, "A")),
+        ("1-0:14.7.0(0000.049*kHz)", Measurement("frequency", 49, "Hz")),
+        ("34.7(50.0*Hz)", Measurement("frequency_l1", 50.0, "Hz")),
+        ("7-0:3.0.0(12.5*m\xb3)", Measurement("7-0:3.0.0", 12.5, "m3")),
+        ("7-0:43.0.0(12.5*m\xc2\xb3/h)", Measurement("7-0:43.0.0", 12.5, "m3/h")),
+        ("1-0:81.7.4(-120.3*\xb0)", Measurement("1-0:81.7.4", -120.3, "deg")),
+        ("7-0:41.0.0(15.2*\xc2\xb0C)", Measurement("7-0:41.0.0", 15.2, "Cel")),
     ],
 )  # fmt: skip
 def test_an_object_becomes_a_measurement(line: str, expected: Measurement) -> None:
@@ -101,6 +110,16 @@ def test_a_peak_of_years_ago_does_not_make_the_clock_of_the_meter_look_wrong() -
 def test_a_log_without_entries_is_no_reading() -> None:
     assert read("1-0:99.97.0(0)(0-0:96.7.19)", "1-0:99.97.0(0)()", "1-0:99.97.0()") == []
     assert read("0-0:98.1.0(12)", "1-0:99.97.0(2)(0-0:96.7.19)") == []
+
+
+def test_entries_of_a_log_may_have_no_unit() -> None:
+    entries = "(251128152415W)(0000000240)(251128151004W)(0000000301)"
+    found = read(f"1-0:99.97.0(2)(0-0:96.7.19){entries}", "1-0:99.98.0(1)(251128151004W)(3)")
+    assert [(each.name, each.value, each.time_seconds) for each in found] == [
+        ("power_failure_log", 301, 1764339004.0),
+        ("power_failure_log", 240, 1764339855.0),
+        ("1-0:99.98.0", 3, 1764339004.0),
+    ]
 
 
 def test_an_entry_of_a_load_profile_has_a_time_a_status_and_several_values() -> None:
@@ -173,6 +192,8 @@ def test_a_gas_meter_whose_clock_was_reset_keeps_its_reading() -> None:
         ("0-1:24.3.0(161107190000)(00)(60)(1)(0-1:24.2.1)(m3)", "not_measured"),
         ("1-0:1.8.0(12345678901234567890*kWh)", "value"),
         ("1-0:1.8.0(99999999999999999999e9999*kWh)", "value"),
+        ("0-1:24.2.1(170102161005W)(9e307*GJ)", "value"),
+        ("1-0:1.8.0(1*k\xffWh)", "text"),
     ],
 )
 @pytest.mark.parametrize("is_first", [True, False])
