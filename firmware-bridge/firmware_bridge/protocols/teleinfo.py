@@ -16,6 +16,7 @@ from firmware_bridge.protocols.delimited import DelimitedDecoder
 from firmware_bridge.protocols.dsmr_time import seconds_of
 from firmware_bridge.protocols.frame import TYPE, Damaged, Frame
 from firmware_bridge.protocols.interface import DecoderSettings
+from firmware_bridge.protocols.joined_units import split_unit
 from firmware_bridge.protocols.text_values import name_for, value_of
 from firmware_bridge.readings.kinds import Kind, Kinds
 from firmware_bridge.readings.measurement import Measurement, Quantities
@@ -28,10 +29,11 @@ FRAME_BYTES_MAX: Final = 4096
 # STX, ETX, and EOT, with which the meter interrupts a frame.
 _DELIMITER = re.compile(rb"[\x02\x03\x04]")
 _GROUP = re.compile(rb"[^\r\n]+")
-_LABEL = re.compile(rb"[A-Z][A-Z0-9+-]{1,15}[\t ]")
+_LABEL = re.compile(rb"[A-Za-z][A-Za-z0-9+_-]{1,15}[\t ]")
 _TAB = b"\t"
 _TIME = re.compile(r"[EeHh ][0-9]{12}")
 _CLOCK = "DATE"
+_THREE: Final = (1, 2, 3)
 
 
 class Label(NamedTuple):
@@ -46,7 +48,7 @@ class Label(NamedTuple):
 
 
 _TEXTS: Final = {
-    "ADSC": "meter_id", "ADCO": "meter_id", "VTIC": "version", "DATE": "meter_time",
+    "ADSC": "meter_id", "ADCO": "meter_id", "ADS": "meter_id", "VTIC": "version",
     "NGTF": "tariff_name", "LTARF": "tariff", "STGE": "meter_status", "MSG1": "message",
     "MSG2": "message_2", "PRM": "delivery_point", "RELAIS": "relays", "NTARF": "tariff_number",
     "NJOURF": "day_number", "NJOURF+1": "day_number_tomorrow", "PJOURF+1": "day_profile",
@@ -86,7 +88,7 @@ def _numbered_labels() -> dict[str, tuple[str, str]]:
     for number in range(1, 5):
         found[f"EASD{number:02}"] = (f"energy_import_distributor_t{number}", "Wh")
         found[f"ERQ{number}"] = (f"reactive_energy_q{number}", "varh")
-    for phase in range(1, 4):
+    for phase in _THREE:
         found |= {
             f"IRMS{phase}": (f"current_l{phase}", "A"), f"IINST{phase}": (f"current_l{phase}", "A"),
             f"IMAX{phase}": (f"current_max_l{phase}", "A"),
@@ -100,8 +102,15 @@ def _numbered_labels() -> dict[str, tuple[str, str]]:
     return found
 
 
+_TIMES: Final = {
+    "DATE": "meter_time",
+    **{f"DPM{number}": f"mobile_peak_start_{number}" for number in _THREE},
+    **{f"FPM{number}": f"mobile_peak_end_{number}" for number in _THREE},
+}
+"""Labels whose value is the time that the meter sends with them."""
+
 _LABELS: Final[dict[str, Label]] = {
-    **{label: Label(name, None, "text") for label, name in _TEXTS.items()},
+    **{label: Label(name, None, "text") for label, name in (_TEXTS | _TIMES).items()},
     **{
         label: Label(name, unit, "number")
         for label, (name, unit) in (_NUMBERS | _numbered_labels()).items()
@@ -212,11 +221,13 @@ def _measurement_of(
         raise Damaged("syntax")
     label, *times, text = group
     time = now
-    if label == _CLOCK and times:
+    if label in _TIMES and times:
         text = times[0]
     elif times:
         time = _seconds_of(times[0], utc_offset_hours)
     name, unit, kind = _LABELS.get(label, Label(name_for(label)))
+    if kind is None and kinds.of(name) != "text":  # PME-PMI meters write units: `13000kWh`.
+        text, unit = split_unit(text)
     return Measurement(name, value_of(text, kind or kinds.of(name)), unit, time)
 
 

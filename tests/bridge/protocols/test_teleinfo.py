@@ -58,6 +58,19 @@ def energies(frames: list[Frame]) -> list[object]:
         (historic("ADIR2", "046"), Measurement("current_excess_l2", 46, "A")),
         (historic("PPOT", "00"), Measurement("phase_potentials", "00")),
         (historic("IINST", "003"), Measurement("current", 3, "A")),
+        (standard("DPM1", "H240125060000", "00"),
+         Measurement("mobile_peak_start_1", "H240125060000")),
+        (standard("FPM3", "E240726060000", "01"),
+         Measurement("mobile_peak_end_3", "E240726060000")),
+        # PME-PMI meters of companies
+        (historic("ADS", "041367000000"), Measurement("meter_id", "041367000000")),
+        (historic("EA_s", "1122Wh"), Measurement("EA_s", 1122, "Wh")),
+        (historic("ER+_s", "123varh"), Measurement("ER__s", 123, "varh")),
+        (historic("EAP_s", "13000kWh"), Measurement("EAP_s", 13000, "kWh")),
+        (historic("PS", "20kVA"), Measurement("PS", 20, "kVA")),
+        (historic("U10MN", "229V"), Measurement("U10MN", 229, "V")),
+        (historic("DebP", "13/01/16 12:00:00"), Measurement("DebP", "13/01/16 12:00:00")),
+        (historic("MESURES1", "BT 5 SUP36"), Measurement("MESURES1", "BT 5 SUP36")),
     ],
 )  # fmt: skip
 def test_a_group_of_both_modes_becomes_a_measurement(group: bytes, expected: Measurement) -> None:
