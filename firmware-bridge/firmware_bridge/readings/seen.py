@@ -62,13 +62,15 @@ class Seen:
     def __init__(self, remembered: Mapping[str, SeenDevice]) -> None:
         self.devices: dict[str, SeenDevice] = dict(remembered)
         self._noted: set[tuple[str, str]] = set()
+        self._noted_facts: set[tuple[str, str]] = set()
         self._is_limit_logged = False
         self.changes = 0
         """Number of changes so far. Two equal numbers mean that nothing changed in between."""
 
     def keep(self, devices: Mapping[str, SeenDevice]) -> None:
         """Forget all devices that are not in `devices`."""
-        self._noted = {(device, name) for device, name in self._noted if device in devices}
+        self._noted = {each for each in self._noted if each[0] in devices}
+        self._noted_facts = {each for each in self._noted_facts if each[0] in devices}
         self.devices = dict(devices)
         self.changes += 1
 
@@ -91,14 +93,18 @@ class Seen:
                     value = SeenValue(quantity, kind_of(each.value), each.unit)
                     self._note_value(device, known, each.name, value)
                 if isinstance(each.value, str) and is_fact(each.name):
-                    self._note_fact(known, each.name, each.value)
+                    self._note_fact(device, known, each.name, each.value)
 
-    def _note_fact(self, known: SeenDevice, name: str, text: str) -> None:
-        """Record a text that describes a device, unless one with the same name is recorded already.
+    def _note_fact(self, device: str, known: SeenDevice, name: str, text: str) -> None:
+        """Record a text that describes a device, if it is the first one after the bridge's start.
 
-        A text that changes often would otherwise cause endless updates.
+        A meter may have been replaced since the last start. Later texts are not recorded, because a
+        text that changes often would cause endless updates.
         """
-        if name not in known.facts and 0 < len(text) <= FACT_CHARACTERS_MAX:
+        if (device, name) in self._noted_facts or not 0 < len(text) <= FACT_CHARACTERS_MAX:
+            return
+        self._noted_facts.add((device, name))
+        if known.facts.get(name) != text:
             known.facts[name] = text
             self.changes += 1
 

@@ -39,6 +39,16 @@ def test_what_comes_after_a_start_replaces_what_was_remembered_once() -> None:
     assert seen.devices["d"].values["x"] == SeenValue("x", "boolean", None)
 
 
+def test_a_meter_that_was_replaced_is_described_anew_after_a_start() -> None:
+    seen = Seen({"d": SeenDevice("p", facts={"mbus_1_type": "003", "meter_id": "1"})})
+    for kind in ("007", "003", "006"):
+        seen.note("p", "d", of("mbus_1_type", kind))
+    seen.note("p", "d", of("power", 1, "W"))
+    assert seen.devices["d"].facts == {"mbus_1_type": "007", "meter_id": "1"}
+    seen.note("p", "d", of("meter_id", "2"))
+    assert seen.devices["d"].facts["meter_id"] == "2"
+
+
 def test_devices_and_values_beyond_the_limits_are_not_described_and_logged_once(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
