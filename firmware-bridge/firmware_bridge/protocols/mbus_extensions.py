@@ -8,6 +8,7 @@ temperature, or the duration of a temperature beyond a limit.
 from typing import Final
 
 from firmware_bridge.protocols.frame import Damaged
+from firmware_bridge.protocols.joined_units import unit_of
 from firmware_bridge.protocols.mbus_values import DURATIONS, TABLES, Meaning
 from firmware_bridge.protocols.text_values import name_for
 
@@ -66,8 +67,8 @@ def _basic_meaning(vif: int, rest: list[int], text: bytes) -> Meaning:
         code = rest.pop(0) & 0x7F
         return TABLES[vif].get(code, Meaning(f"vif_{vif:02x}{code:02x}"))
     if text:
-        label = text.decode("ascii", "replace")
-        return _TEXT_UNITS.get(label) or Meaning(name_for(label) or "text")
+        label = text.decode("latin-1")
+        return _TEXT_UNITS.get(label) or Meaning(name_for(label) or "text", unit_of(label.strip()))
     return TABLES[None].get(vif & 0x7F, Meaning(f"vif_{vif & 0x7F:02x}"))
 
 

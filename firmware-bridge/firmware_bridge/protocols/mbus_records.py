@@ -17,6 +17,7 @@ from firmware_bridge.protocols.mbus_extensions import meaning_of
 from firmware_bridge.protocols.mbus_values import Meaning, bcd_of, clock_of, maker_of, number_of
 from firmware_bridge.protocols.text_values import in_range
 from firmware_bridge.readings.measurement import Measurement, Quantities, Value
+from firmware_bridge.readings.names import is_name
 from firmware_bridge.readings.scaling import OutOfRange, scaled
 
 HEADER_BYTES: Final = 12
@@ -188,6 +189,8 @@ def _record(dif: int, reader: _Reader, header: Header) -> Measurement | None:
         raise _SkippedRecord(damage.reason if isinstance(damage, Damaged) else "value") from None
     name = f"{header.prefix if meaning.name == 'volume' else ''}{meaning.name}{suffix}"
     name += _suffix_of(dif, difes)
+    if not is_name(name):
+        raise _SkippedRecord("name")
     return Measurement(name, value, None if isinstance(value, str) else meaning.unit)
 
 
@@ -209,7 +212,7 @@ def _value_of(data: bytes, form: int, meaning: Meaning) -> Value:
     if meaning.form == "time" and form < 8:
         return clock_of(data)
     if meaning.form == "bits" and form < 8:
-        return int.from_bytes(data, "little")
+        return in_range(int.from_bytes(data, "little"))
     if meaning.form not in ("number", "bits"):
         return data[::-1].hex() if form > 8 else str(number_of(data, form))
     return in_range(

@@ -17,7 +17,7 @@ from typing import Final, Self
 from firmware_bridge.protocols.cosem import UNITS_OF_DLMS, text_of
 from firmware_bridge.protocols.frame import TYPE, Damaged
 from firmware_bridge.protocols.obis import Code, is_number, name_of
-from firmware_bridge.readings.measurement import Measurement, Quantities, Value
+from firmware_bridge.readings.measurement import INTEGER_MAX, Measurement, Quantities, Value
 from firmware_bridge.readings.scaling import OutOfRange, scaled
 
 _GET_LIST_RESPONSE = 0x0701
@@ -38,7 +38,6 @@ _DZG, _DZG_FIXED_FROM = b"\x0a\x01DZG", 60_000_000
 _POWERS: Final = ("power", "power_l1", "power_l2", "power_l3")
 _STATUS_OF: Final = ("energy_import", "energy_export")
 """Quantities whose status word describes the whole meter. The first status word found is used."""
-_STATUS_BYTES_MAX: Final = 8
 _EDL_EXPORTS: Final = 0x20
 _EDL_STATUS_MAX: Final = 0xFFFFFF
 """Largest status word of meters that follow FNN's EDL specification. Larger words have other
@@ -254,13 +253,15 @@ def _reading_of_entry(
 
 
 def _status_of(status: Element) -> int | None:
-    """Return a status word as an integer, or None if it is missing.
+    """Return a status word as an integer, or None if it is missing or has more than 63 bits.
 
     Some meters send the status word as bytes.
     """
-    if isinstance(status, bytes) and len(status) <= _STATUS_BYTES_MAX:
-        return int.from_bytes(status)
-    return None if isinstance(status, bool) or not isinstance(status, int) else int(status)
+    if isinstance(status, bytes):
+        status = int.from_bytes(status)
+    if isinstance(status, bool) or not isinstance(status, int) or abs(status) > INTEGER_MAX:
+        return None
+    return int(status)
 
 
 def _unit_of(unit: Element) -> str | None:

@@ -51,6 +51,8 @@ def read(data: str, header: Header = HEAT) -> dict[str, tuple[object, str | None
         ("0d fd 0c 04 31302e31", "model", "1.01", None),
         ("0d fd 3a c2 3412", "value", 1234, None),
         ("02 7c 03 545342 0500", "BST", 5, None),
+        ("04 7c 05 687261766b 05000000", "kvarh", 5, "kvarh"),
+        ("02 7c 02 43b0 fa00", "C", 250, "Cel"),
         ("02 ff 81 00 0500", "vif_7f_01_00", 5, None),
         # Elvaco CMa10; the same unit in the order of later editions; Itron Cyble
         ("02 fc 03 485225 74 3412", "humidity", 46.6, "%RH"),
@@ -106,6 +108,8 @@ def test_a_second_value_of_one_name_is_counted_in_it() -> None:
         ("04 6d 0000e1f1", "time"),
         ("03 6d ffffff", "time"),
         ("94 10 da 6f 00000000", "time"),
+        ("07 fd 17 ffffffffffffffff", "value"),
+        ("02 7c 46" + "41" * 70 + "0500", "name"),
     ],
 )
 def test_a_value_that_cannot_be_read_costs_itself(data: str, reason: str) -> None:

@@ -119,6 +119,10 @@ def test_the_status_word_has_the_direction_of_power_that_has_no_sign(
     assert values["meter_status"] == int(status[2:], 16)
 
 
+def test_a_status_word_of_more_than_63_bits_is_left_out() -> None:
+    assert list(read(message(status_entry("69" + "ff" * 8)))) == ["energy_import"]
+
+
 def test_a_power_that_is_negative_stays_and_the_register_of_export_has_the_status_too() -> None:
     export = status_entry("641c0904", "0100020800ff")
     found = read(message(entry(CODE, "6204"), export, entry(SIGNED, "53fff6", unit="621b")))
