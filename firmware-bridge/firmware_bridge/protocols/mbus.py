@@ -209,20 +209,20 @@ class MBusPoller(Poller):
             content = answer_in(answer)
             return None if content is None else self._read_telegram(content)
         except Damaged as damage:
-            return self._repeat_request() or Damage(damage.reason)
+            return self._repeat_request() or self._end_at(damage.reason)
 
     def _read_telegram(self, content: bytes) -> Outcome | Request:
         now = self._readout
         if now.meter.address not in (None, 254, content[1]):
-            return Damage("address")
+            return self._end_at("address")
         if content[2] == _REFUSAL:
-            return Damage("refused")
+            return self._end_at("refused")
         if content[2] != _VARIABLE_DATA:
-            return Damage("form")
+            return self._end_at("form")
         first_bytes, data = content[3 : 3 + HEADER_BYTES], content[3 + HEADER_BYTES :]
         header = Header.of(first_bytes)
         if now.meter.secondary and not is_selected_by(content[3:11], now.meter.secondary):
-            return Damage("address")
+            return self._end_at("address")
         data = decrypted(first_bytes, data, now.meter.key)
         found, more = read_records(data, header, self._skipped)
         now.header = header
@@ -233,8 +233,22 @@ class MBusPoller(Poller):
         if more and now.telegrams < TELEGRAMS_MAX:
             now.toggled = not now.toggled
             return self._data_request()
+        return self._frame_of(header)
+
+    def _frame_of(self, header: Header) -> Frame:
         of_meter = {each.name: [each] for each in header.measurements()}
-        return Frame({**of_meter, **now.quantities}, device=now.meter.name)
+        return Frame({**of_meter, **self._readout.quantities}, device=self._readout.meter.name)
+
+    def _end_at(self, reason: str) -> Frame | Damage:
+        """Return the values of the telegrams before one that failed, or damage with a reason.
+
+        If there are values, the missing telegrams are counted as truncated.
+        """
+        header = self._readout.header
+        if header is None:
+            return Damage(reason)
+        self._skipped["truncated"] += 1
+        return self._frame_of(header)
 
     def _repeat_request(self) -> Request | None:
         """Return the last request again, or None if it has already been repeated."""
@@ -253,7 +267,7 @@ class MBusPoller(Poller):
         now = self._readout
         if not now.is_begun and now.meter.secondary is None:
             return self._data_request()
-        return self._repeat_request() or Damage("truncated" if answer else "no_answer")
+        return self._repeat_request() or self._end_at("truncated" if answer else "no_answer")
 
     def take_skipped(self) -> Counter[str]:
         """Return the counts of skipped values by reason, and reset the counts."""

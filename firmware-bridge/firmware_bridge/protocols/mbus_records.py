@@ -81,10 +81,11 @@ class Header:
 def read_records(data: bytes, header: Header, skipped: Counter[str]) -> tuple[Quantities, bool]:
     """Return the quantities in a meter's telegram, and whether the meter has more telegrams.
 
-    `data` contains the bytes after the header. `skipped` counts unreadable values by reason.
+    `data` contains the bytes after the header. `skipped` counts unreadable values by reason, and
+    values that are truncated after others as "length".
 
     Raises:
-        Damaged: with reason "length" if a value is truncated.
+        Damaged: with reason "length" if a value is truncated, and there is none before it.
     """
     quantities: Quantities = {}
     reader = _Reader(data)
@@ -101,6 +102,11 @@ def read_records(data: bytes, header: Header, skipped: Counter[str]) -> tuple[Qu
         except _SkippedRecord as missing:
             skipped[missing.reason] += 1
             continue
+        except Damaged as damage:
+            if not quantities:
+                raise
+            skipped[damage.reason] += 1
+            break
         if found is not None:
             quantities.setdefault(_free_name(found.name, quantities), []).append(found)
     return {name: [_named(found[0], name)] for name, found in quantities.items()}, more

@@ -211,3 +211,15 @@ def test_one_name_or_address_for_two_meters_is_refused(
         MBus(meters=meters).check()
     with pytest.raises(PydanticCustomError, match="either address or secondary"):
         MBusMeter(name="a").check()
+
+
+def test_a_further_telegram_that_does_not_arrive_costs_itself() -> None:
+    for bad in (b"", telegram("04 06 01000000")[:-2] + b"\0\x16", telegram("04 06 0100", 9)):
+        poller, _ = begun(PRIMARY)
+        poller.read(ACK)
+        assert isinstance(poller.read(telegram("04 13 01000000 1f")), Request)
+        found = poller.read(bad) if bad else poller.time_out(bad)
+        if isinstance(found, Request):  # it asks once more
+            found = poller.read(bad) if bad else poller.time_out(bad)
+        assert values(found)["water_volume"] == 0.001
+        assert poller.take_skipped() == {"truncated": 1}

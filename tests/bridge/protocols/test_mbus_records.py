@@ -125,6 +125,12 @@ def test_a_value_that_is_cut_is_damage() -> None:
             read(data)
 
 
+def test_a_value_that_is_cut_does_not_cost_those_before() -> None:
+    skipped: Counter[str] = Counter()
+    quantities, more = read_records(bytes.fromhex("02 2b 0100 04 06 0100"), HEAT, skipped)
+    assert (list(quantities), more, skipped) == (["power"], False, {"length": 1})
+
+
 def test_a_header_names_the_meter_and_a_truncated_one_is_damage() -> None:
     header = bytes.fromhex("78563412 2440 01 07 55 00 0000")
     found = Header.of(header)
