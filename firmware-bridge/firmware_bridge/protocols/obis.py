@@ -81,6 +81,7 @@ _NAMES: Final[Mapping[str, str]] = {
     "1-0:96.5.5": "meter_status",
     "0-0:96.5.5": "meter_status",
     "1-0:0.0.0": "meter_number",
+    "0-0:0.0.0": "meter_number",  # Sagemcom XT211 in Switzerland
     "1-0:31.4.0": "current_limit_l1",
     "1-0:51.4.0": "current_limit_l2",
     "1-0:71.4.0": "current_limit_l3",

@@ -90,6 +90,7 @@ def test_a_value_of_an_earlier_period_has_the_unit_of_the_present_one() -> None:
         ("0-0:F.F.0*255(0000000)", "error_code"),  # Iskraemeco MT174
         ("0-0:C.1.0*255(62700000)", "meter_id"),
         ("0:0.0.0*255(1095100000000000)", "meter_number"),  # Hager eHZ
+        ("0-0:0.0.0(123456789012)", "meter_number"),  # Sagemcom XT211 in Switzerland
         ("1-0:31.7.0.255(003*A)", "current_l1"),  # example of the DSMR 4.0 specification
         ("1-0:72:32.0(00002)", "voltage_sags_l3"),
         ("1-0:1.8.13(003421.613*kWh)", "energy_import_t13"),  # Kaifa with its own tariffs
