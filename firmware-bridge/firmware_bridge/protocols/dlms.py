@@ -1,4 +1,4 @@
-"""The DLMS/COSEM protocol. Nordic, Austrian and Swiss meters use it to push data from a HAN port.
+"""The DLMS/COSEM protocol, in which meters push data from a HAN port (Nordic, Austrian and others).
 
 HDLC or M-Bus frames (`dlms_link`) carry parts of a message. A message may also be split into blocks
 (general-block-transfer). The complete message is a notification, which may be encrypted::

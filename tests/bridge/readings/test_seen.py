@@ -39,7 +39,7 @@ def test_what_comes_after_a_start_replaces_what_was_remembered_once() -> None:
     assert seen.devices["d"].values["x"] == SeenValue("x", "boolean", None)
 
 
-def test_a_meter_that_was_replaced_is_described_anew_after_a_start() -> None:
+def test_a_meter_that_was_replaced_is_described_again_after_a_start() -> None:
     seen = Seen({"d": SeenDevice("p", facts={"mbus_1_type": "003", "meter_id": "1"})})
     for kind in ("007", "003", "006"):
         seen.note("p", "d", of("mbus_1_type", kind))
