@@ -41,15 +41,16 @@ _HEAD = re.compile(rb"/[A-Za-z]{3}[0-9]")
 # may resemble a head.
 _NEXT_HEAD = re.compile(_HEAD.pattern + rb"[^()\r\n]*[\r\n]")
 _HEAD_BYTES = 5
-# The system title, a length of 2 bytes, and the security byte follow.
+# The system title, a length, and the security byte follow. The length has 1 byte below 128, or 81
+# or 82 and 1 or 2 bytes.
 _CIPHERED_START, _CIPHERED_HEAD_BYTES = b"\xdb\x08", 14
+_CIPHERED_LENGTH_AT, _LENGTH_BYTES = 10, {b"\x81": 2, b"\x82": 3}
+_SECURITY = (b"", b"\x20", b"\x30")
 # The second byte of a ciphered start may not have arrived yet.
 _ANY_START = re.compile(rb"/|\xdb(?:\x08|\Z)")
-_CIPHERED_HEAD = re.compile(rb"\xdb\x08[\s\S]{8}\x82[\s\S]{2}[\x20\x30]")
-_CIPHERED_LIKELY = b"\xdb\x08________\x82__\x30"
 _STX, _ETX = b"\x02", b"\x03"
 _BCC_BYTES = 2
-_NO_CRC = b"0000"
+_CRC, _NO_CRC = re.compile(rb"[0-9A-Fa-f]{4}"), b"0000"
 # The end of the line may be missing after a CRC.
 _END = re.compile(rb"[\r\n]!(?:[0-9A-Fa-f]{4}|[ \t]*[\r\n])")
 
@@ -152,7 +153,7 @@ class DsmrDecoder(ScanningDecoder):
             crc = b""  # Some AM550 in Slovenia always send this.
         if self._settings.crc and not crc:
             raise Damaged("no_checksum")
-        if crc and crc16_arc(head + b"!") != int(crc, 16):
+        if crc and (not _CRC.fullmatch(crc) or crc16_arc(head + b"!") != int(crc, 16)):
             raise Damaged("checksum")
         quantities = read_telegram(head, self._settings.utc_offset, self.tally.skipped)
         if not (crc or has_bcc) and is_mixture(quantities):
@@ -190,6 +191,7 @@ class EncryptedDecoder(ScanningDecoder):
         """
         settings = self._settings
         telegram = decrypted(data, settings.key, settings.authentication_key)
+        telegram = telegram.strip(DsmrDecoder.fillers)
         if not telegram.startswith(_START):
             raise Damaged("key")
         return self._telegrams.read_frame(telegram)
@@ -204,7 +206,14 @@ def _end_of_ciphered(buffer: bytes, position: int) -> int | None:
         Damaged: with reason "overlong" if the message has more than `TELEGRAM_BYTES_MAX` bytes.
     """
     head = buffer[position : position + _CIPHERED_HEAD_BYTES]
-    if not _CIPHERED_HEAD.match(head + _CIPHERED_LIKELY[len(head) :]):
+    length = head[_CIPHERED_LENGTH_AT : _CIPHERED_LENGTH_AT + 1]
+    security_at = _CIPHERED_LENGTH_AT + _LENGTH_BYTES.get(length, 1)
+    is_length = length < b"\x80" or length in _LENGTH_BYTES
+    if not (
+        is_length
+        and head.startswith(_CIPHERED_START[: len(head)])
+        and head[security_at : security_at + 1] in _SECURITY
+    ):
         return position
     size = ciphered_bytes(head)
     if size is not None and size > TELEGRAM_BYTES_MAX:
