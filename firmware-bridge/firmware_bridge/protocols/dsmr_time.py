@@ -34,8 +34,10 @@ def seconds_of(text: str, utc_offset_hours: int) -> float:
     `utc_offset_hours` is the offset of the meter's winter time from UTC.
 
     Raises:
-        Damaged: with reason "time" if the time does not exist.
+        Damaged: with reason "time" if the text is not a time, or the time does not exist.
     """
+    if not is_time(text):
+        raise Damaged("time")
     text = text.translate(_BETWEEN_DIGITS)
     if text.isdecimal() and len(text) % 2:
         text = text[1:] + _SEASONS[text[0]]

@@ -1,5 +1,6 @@
 """Times of meters, with and without the letter for summer or winter time."""
 
+import contextlib
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
@@ -56,3 +57,11 @@ def test_a_time_of_no_calendar_is_damage(text: str) -> None:
 )
 def test_other_texts_are_no_times(text: str) -> None:
     assert not is_time(text)
+    with pytest.raises(Damaged, match="time"):
+        seconds_of(text, 1)
+
+
+@given(st.text("0123456789SWZ-: x", max_size=20))
+def test_no_text_raises_anything_else(text: str) -> None:
+    with contextlib.suppress(Damaged):
+        seconds_of(text, 1)
