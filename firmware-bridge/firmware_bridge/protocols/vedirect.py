@@ -227,7 +227,9 @@ def _measurement_of(label: str, text: str) -> Measurement:
     if field is None:
         values = LineValues(Kinds(), Counter())
         values.add(name_for(label), text)
-        (found,) = values.finish().values()
+        found = next(iter(values.finish().values()), None)
+        if found is None:
+            raise Damaged("not_measured")
         return found
     value = _value_of(label, text, field.scale)
     if field.states:

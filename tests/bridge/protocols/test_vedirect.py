@@ -59,6 +59,8 @@ def test_a_field_becomes_a_measurement_in_its_unit(
 @pytest.mark.parametrize(
     ("field", "reason"),
     [
+        (("NEW", "---"), "not_measured"),
+        (("NEW", ""), "not_measured"),
         (("TTG", "-1"), "not_measured"),
         (("SOC", "---"), "not_measured"),
         (("V", ""), "not_measured"),
