@@ -8,6 +8,7 @@ meters send a list of the OBIS codes first, and then the values.
 """
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from firmware_bridge.protocols.dlms_data import Data, Enumerated
@@ -47,9 +48,11 @@ def _objects_of(data: list[Data]) -> Iterator[Object]:
         yield from _landis_values(data)
     elif data and isinstance(data[0], str) and data[0].startswith("Kamstrup"):
         yield from (_kamstrup_object(each) for each in _objects_with_codes(data))
-    elif (order := next((each for each in _ORDERS if _fits(data, each)), None)) is not None:
-        yield from _values_in(data, order)
     else:
+        for order in _ORDERS_BY_LENGTH.get(len(data), ()):
+            if _fits(data, order):
+                yield from _values_in(data, order)
+                return
         yield from _objects_with_codes(data)
 
 
@@ -62,10 +65,17 @@ def code_of(data: Data) -> Code | None:
     """
     if not isinstance(data, bytes) or len(data) != _CODE_BYTES or data[0] > 10:
         return None
+    return _code_in(data)
+
+
+@lru_cache(maxsize=256)  # A meter sends the same codes in each message.
+def _code_in(data: bytes) -> Code:
     is_own = data[0] == 1 or data[:3] == b"\x00\x01\x01"
     channel = 0 if data[1] == 1 and is_own else data[1]
-    is_register = data[:2] == b"\0\0" and data[2] in _REGISTERS and data[3] == _REGISTER
-    return Code.of([str(each) for each in (1 if is_register else data[0], channel, *data[2:])])
+    medium = data[0]
+    if medium == 0 and data[3] == _REGISTER and data[1] == 0 and data[2] in _REGISTERS:
+        medium = 1
+    return Code.of([str(each) for each in (medium, channel, *data[2:])])
 
 
 def _objects_with_codes(data: list[Data]) -> Iterator[Object]:
@@ -175,6 +185,10 @@ _ORDERS: Final = (
     _Order(("list", "list_id", "text", "text", *_ENERGIES, "1.7", "2.7", "text", "text")),
 )  # fmt: skip
 """The orders of values that meters send without codes."""
+_ORDERS_BY_LENGTH: Final = {
+    len(order.codes): [each for each in _ORDERS if len(each.codes) == len(order.codes)]
+    for order in _ORDERS
+}
 _NAMED_CODES: Final = {
     "version": Code("1", "0", "0", "2", "129"), "number": Code("0", "0", "96", "1", "0"),
     "type": Code("0", "0", "96", "1", "7"), "time": Code("0", "0", "1", "0", "0"),
@@ -187,9 +201,7 @@ _LIST_OF_ISKRA: Final = bytes((0, 6, 25, 9, 0, 255))
 
 def _fits(data: list[Data], order: _Order) -> bool:
     """Return True if the values in `data` have the types that the codes in `order` require."""
-    return len(data) == len(order.codes) and all(
-        _may_be(each, written) for each, written in zip(data, order.codes, strict=True)
-    )
+    return all(_may_be(each, written) for each, written in zip(data, order.codes, strict=True))
 
 
 def _may_be(value: Data, written: str) -> bool:

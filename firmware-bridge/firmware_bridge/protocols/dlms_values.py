@@ -38,7 +38,8 @@ def read_values(data: Data, skipped: Counter[str]) -> Quantities:
         else:
             if measurement is None:
                 continue
-            if codes.setdefault(measurement.name, found.code) != found.code:
+            first = codes.setdefault(measurement.name, found.code)
+            if first is not found.code and first != found.code:
                 measurement = replace(measurement, name=str(found.code))
             quantities.setdefault(measurement.name, [measurement])
     if not quantities:
@@ -53,10 +54,10 @@ def _measurement_of(found: Object) -> Measurement | None:
         Damaged: with reason "type" if the value has the wrong type, "value" if it is out of range,
             or "time" if it is an incomplete time.
     """
-    if found.value in (None, b"", "") or _is_unused(found):
+    if found.value in (None, b"", "") or (isinstance(found.value, bytes) and _is_unused(found)):
         return None
     value = _value_of(found)
-    if is_text_of_mbus(found.code) and isinstance(value, int):
+    if found.code.a == "0" and isinstance(value, int) and is_text_of_mbus(found.code):
         value = str(int(value))
     if is_number(found.code) and isinstance(value, bool | str):
         raise Damaged(TYPE)
@@ -68,7 +69,7 @@ def _is_unused(found: Object) -> bool:
     """Return True for the identifier of an M-Bus channel without a meter: octets that are 0."""
     code = found.code
     is_of_channel = code.a == "0" and code.b != "0" and code.c == "96"
-    return is_of_channel and isinstance(found.value, bytes) and not found.value.strip(b"\0")
+    return is_of_channel and isinstance(found.value, bytes) and not any(found.value)
 
 
 def _value_of(found: Object) -> Value:

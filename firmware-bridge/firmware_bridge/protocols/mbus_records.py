@@ -35,6 +35,8 @@ _VARIABLE: Final = 13
 _FUNCTIONS: Final = ("", "_max", "_min", "_error")
 _MAKER_SPECIFIC, _MORE_FOLLOW, _FILLER = 0x0F, 0x1F, 0x2F
 _TEXT_UNIT = 0x7C
+_NAME_ALWAYS_VALID: Final = 48
+"""Characters up to which a name from codes is valid. Other names come from the meter."""
 _IN_ERROR, _NINE_NINE = 3, b"\x99"
 """DIF function of a value in the error state, and the bytes that meters then send in place of one.
 """
@@ -195,7 +197,7 @@ def _record(dif: int, reader: _Reader, header: Header) -> Measurement | None:
         raise _SkippedRecord(damage.reason if isinstance(damage, Damaged) else "value") from None
     name = f"{header.prefix if meaning.name == 'volume' else ''}{meaning.name}{suffix}"
     name += _suffix_of(dif, difes)
-    if not is_name(name):
+    if (text or len(name) > _NAME_ALWAYS_VALID) and not is_name(name):
         raise _SkippedRecord("name")
     return Measurement(name, value, None if isinstance(value, str) else meaning.unit)
 

@@ -225,7 +225,7 @@ def _measurement_of(
         text = times[0]
     elif times:
         time = _seconds_of(times[0], utc_offset_hours)
-    name, unit, kind = _LABELS.get(label, Label(name_for(label)))
+    name, unit, kind = _LABELS.get(label) or Label(name_for(label))
     if kind is None and kinds.of(name) != "text":  # PME-PMI meters write units: `13000kWh`.
         text, unit = split_unit(text)
     return Measurement(name, value_of(text, kind or kinds.of(name)), unit, time)
