@@ -54,6 +54,10 @@ def receive_connect(
     if refusal:
         refuse.refuse(core, connection, refusal, "control_character")
         return None
+    if packet.will is not None and is_system_topic(packet.will.topic):
+        # Bridges of Mosquitto have such a will by default, and must be able to connect.
+        core.statistics.count_error("system_topic")
+        packet.will = None
     if packet.will is not None:
         code, reason = _refusal_of_will(core, packet.will)
         if code:
@@ -121,8 +125,6 @@ def _refusal_of_will(core: Core, will: WillOfConnect) -> tuple[int, str]:
         return QUOTA_EXCEEDED, "message_size_limit"
     if not _has_room_for(core, will):
         return QUOTA_EXCEEDED, "wills_bytes"
-    if is_system_topic(will.topic):
-        return NOT_AUTHORIZED, "system_topic"
     return 0, ""
 
 

@@ -198,15 +198,21 @@ def test_a_qos_2_message_of_5_to_system_is_refused(harness: Harness) -> None:
     assert not harness.session("writer").inbound
 
 
-@pytest.mark.parametrize(("version", "code"), [(3, 5), (4, 5), (5, 0x87)])
-def test_a_will_below_system_is_refused_at_connect(
-    harness: Harness, version: int, code: int
+@pytest.mark.parametrize("version", [3, 4, 5])
+def test_a_client_with_a_will_below_system_is_accepted_and_its_will_discarded(
+    harness: Harness, version: int
 ) -> None:
+    """Mosquitto's bridges have such a will by default."""
+    reader = harness.subscriber("reader", "$SYS/#", 2)
     client = harness.open_connection(version)
-    will = Will("$SYS/broker/uptime", b"x", 0, True)
+    will = Will("$SYS/broker/connection/cellar/state", b"0", 1, True)
     client.send(Connect(version, "c", True, 0, will, None, None))
     harness.commit()
     (connack,) = client.take()
     assert isinstance(connack, Connack)
-    assert connack.reason_code == code
-    assert client.closed
+    assert connack.reason_code == 0
+    assert harness.broker.statistics.errors["system_topic"] == 1
+    harness.lose(client)
+    harness.commit()
+    assert received(harness, reader) == []
+    assert not harness.broker.state.retained
