@@ -45,6 +45,13 @@ _LONG_NAME = re.compile(
     r"(?![ \t]*[0-9]+(?:[.:/-][0-9]+){2})"
     r"(?=[ \t]*(?:[+\N{MINUS SIGN}-]?[ \t]*[.,]?[0-9]|--|[+-]?(?i:nan|inf|ovf)))"
 )
+# What the ROM of an ESP8266 or ESP32 prints at a start, and its register dump at a crash: names that
+# are padded to eight characters, and addresses.
+_OF_ESP = re.compile(
+    r"configsip:|SPIWP:0x|clk_drv:0x|mode:[DQ](?:IO|OUT),|load:0x|ESP-ROM:"
+    r"|ELF file SHA256:|ctx: (?:cont|sys)$|sp: [0-9a-f]{8} end: |epc1=0x"
+    r"|[A-Z][A-Z0-9/ ]{7}: 0x[0-9a-f]{8}(?:  |$)"
+)
 _HIDE = {ord(each): 0xE000 + ord(each) for each in " \t;|&,=:"}
 _SHOW = {hidden: each for each, hidden in _HIDE.items()}
 """Maps private-use characters to separators. Until a line is split, the separators inside its
@@ -100,10 +107,12 @@ class PairReader:
         """Return the measurements of one line.
 
         Raises:
-            Damaged: with reason "syntax" if the line is prose, or "type" if a value does not have
-                the declared type of its quantity. If no value can be read, the reason is that of
-                the first unreadable pair.
+            Damaged: with reason "syntax" if the line is prose or a boot message, or "type" if a
+                value does not have the declared type of its quantity. If no value can be read, the
+                reason is that of the first unreadable pair.
         """
+        if _OF_ESP.match(line):
+            raise Damaged("syntax")
         parts = self._parts_of(line := unwrapped(line))
         if not parts or not all("=" in part for part in parts):
             parts = self._explained(line)
