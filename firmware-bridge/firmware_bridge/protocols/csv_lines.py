@@ -116,13 +116,16 @@ class CellReader:
             Damaged: with reason "columns" if the number of cells is wrong, "syntax" if the line is
                 not CSV, or "value" if a number between blanks is out of range.
         """
+        reason = "columns"
         for delimiter in (*(each for each in _OTHER_DELIMITERS if each in line), ","):
             try:
                 (cells,) = csv.reader(
                     [line], delimiter=delimiter, strict=True, skipinitialspace=True
                 )
             except csv.Error:
-                raise Damaged("syntax") from None
+                # A quoted cell may contain a delimiter of other lines: 1,2,"half; open"
+                reason = "syntax"
+                continue
             cells = [cell.strip() for cell in cells]
             if len(cells) == len(self._columns) + 1 and not cells[-1]:
                 cells.pop()
@@ -131,7 +134,7 @@ class CellReader:
         cells = line.replace("|", " ").split()
         if len(cells) == len(self._columns) and all(map(_is_number_or_nothing, cells)):
             return cells
-        raise Damaged("columns")
+        raise Damaged(reason)
 
 
 def _is_number_or_nothing(cell: str) -> bool:
