@@ -98,8 +98,22 @@ _NAMES_MAX: Final = 1_000
 _ENGINES: Final = {"E": "engine", "S": "shaft"}
 _OF_ORIGIN: Final = frozenset({"angle", "speed", "rpm", "pitch"})
 """Fields of MWV and RPM that have the same names for different origins."""
-_VALIDITY: Final = {"mwv": "status", "rot": "valid", "rpm": "status"}
-"""Fields in which V means that the numbers of the sentence are invalid."""
+_VALIDITY: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
+    "mwv": {"status": ("angle", "speed")},
+    "rot": {"valid": ("rot",)},
+    "rpm": {"status": ("rpm", "pitch")},
+    "rsa": {"stbdstatus": ("stbdangle",), "portstatus": ("portangle",)},
+    "ths": {"mi": ("headt",)},
+    "vbw": {
+        "waterspdstatus": ("longwaterspd", "transwaterspd"),
+        "groundspdstatus": ("longgroundspd", "transgroundspd"),
+        "sternwaterspdstatus": ("sterntranswaterspd",),
+        "sterngroundspdstatus": ("sterntransgroundspd",),
+    },
+    "xte": {"gwarn": ("ctrkerr",)},
+}
+"""Fields in which V means that numbers of the sentence are invalid, with the names of these numbers.
+"""
 
 
 def unit_of(quantity: str, name: str, fields: Mapping[str, Value]) -> str | None:
@@ -136,10 +150,12 @@ def values_of(
     if quantity == "xdr":
         return _transducers_of(fields, skipped)
     found = {name: (value, unit_of(quantity, name, fields)) for name, value in fields.items()}
-    if quantity in _VALIDITY and fields.get(_VALIDITY[quantity]) == "V":
-        for name in [name for name, value in fields.items() if isinstance(value, float)]:
-            del found[name]
-            skipped[NOT_MEASURED] += 1
+    if quantity in _VALIDITY:
+        for status, names in _VALIDITY[quantity].items():
+            invalid = found.keys() & names if fields.get(status) == "V" else ()
+            for name in invalid:
+                del found[name]
+                skipped[NOT_MEASURED] += 1
     has_no_fix = fields.get("quality") == 0 or fields.get("status") == "V"
     if has_no_fix and fields.get("lat") == fields.get("lon") == 0:
         del found["lat"], found["lon"]
