@@ -19,6 +19,7 @@ _REFUSAL_BYTES = 5
 _HEAD_BYTES = 3
 _CRC_BYTES = 2
 _ADDRESS_BYTES = 1
+_WRONG_CRC: Final = Damage("checksum")
 
 
 class Rtu:
@@ -51,12 +52,14 @@ class Rtu:
             if len(received) <= len(self._sent) and self._sent.startswith(received):
                 return None
             received = self._without_echo(received)
-        return _answer_in(received, block)
+        found = _answer_in(received, block)
+        if found == _WRONG_CRC and received[: len(self._sent)] == self._sent[: len(received)]:
+            return None  # An echo, which is not configured, can begin like a response.
+        return found
 
     def timed_out(self, received: bytes, block: Block) -> Damage:
         """Return the reason why no complete response arrived before the timeout."""
-        if self._echo:
-            received = self._without_echo(received)
+        received = self._without_echo(received)
         if not received:
             return Damage("no_answer")
         return Damage("truncated" if received[0] == block.address else "noise")
@@ -81,7 +84,7 @@ def _answer_in(received: bytes, block: Block) -> bytes | Damage | None:
             if is_short(short, block):
                 return short
     if received.startswith(head) and len(received) >= whole:
-        return Damage("checksum")
+        return _WRONG_CRC
     return None if _other_answer_in(received) is None else Damage("address")
 
 

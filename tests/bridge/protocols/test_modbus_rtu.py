@@ -58,6 +58,19 @@ def test_an_echo_after_noise_of_the_turnaround_is_no_answer(noise: bytes) -> Non
     assert rtu.timed_out(noise + closed(7, 3, 0, 10, 0, 3), BLOCK) == Damage("no_answer")
 
 
+@pytest.mark.parametrize("at", [0x0000, 0x0200, 0x0400])
+def test_an_echo_is_passed_over_where_it_begins_like_an_answer(at: int) -> None:
+    """The third byte of a request is a part of the register's number, that of an answer a count."""
+    block = Block("tank", 7, [Register(name="level", at=at, type="u32" if at & 0x400 else "u16")])
+    rtu = Rtu(echo=False)
+    echo = rtu.message_of(block)
+    answer = closed(7, 3, block.value_bytes, *bytes(block.value_bytes))
+    for length in range(1, len(echo + answer)):
+        assert rtu.read((echo + answer)[:length], block) is None
+    assert rtu.read(echo + answer, block) == answer[1:-2]
+    assert rtu.timed_out(echo, block) == Damage("no_answer")
+
+
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
