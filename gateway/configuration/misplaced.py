@@ -1,7 +1,7 @@
 """Messages that name the right section for a key that is written in the wrong section."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, get_args, get_origin
+from typing import Any, Final, get_args, get_origin
 
 from gateway.configuration.listener import Listener
 from gateway.configuration.queue import Queue
@@ -18,6 +18,19 @@ LISTS: dict[str, type[Section]] = {
     "serial": Serial,
 }
 """Sections that are lists of tables, with the class of a table."""
+
+OTHER_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
+    "address": ("at",),
+    "allow_anonymous": ("anonymous",),
+    "function": ("kind",),
+    "host": ("address", "bind", "broker"),
+    "port": ("path", "broker"),
+    "protocol": ("framing",),
+    "register": ("at",),
+    "slave": ("address",),
+    "unit_id": ("address",),
+}
+"""Names that other programs give to keys, with the keys that are meant in one table or another."""
 
 _NAMED_MAX = 4
 """Maximum number of sections in a message. If more sections have the key, as for `ca`, none of them

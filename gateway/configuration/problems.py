@@ -13,7 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gateway.configuration.misplaced import LISTS, near_miss_of, section_of, sections_in
+from gateway.configuration.misplaced import (
+    LISTS,
+    OTHER_NAMES,
+    near_miss_of,
+    section_of,
+    sections_in,
+)
 from gateway.configuration.serial_port import DEFAULT_FRAMING, Serial
 from gateway.configuration.whole import Configuration
 from gateway.process.declarations.protocol import Protocols
@@ -109,7 +115,7 @@ def suggestion(
     likeness: float = 0.6,
     elsewhere: Protocols | None = None,
 ) -> str:
-    """Return a hint for an unknown key: the most similar known key, or else all known keys.
+    """Return a hint for an unknown key: the key that is meant, or else all known keys.
 
     Args:
         unknown: the unknown key.
@@ -119,6 +125,9 @@ def suggestion(
             protocol or of another section.
     """
     names = sorted(known)
+    for meant in OTHER_NAMES.get(unknown, ()):
+        if meant in names:
+            return f'did you mean "{meant}"?'
     if elsewhere is not None and (home := section_of(unknown, elsewhere)) is not None:
         return home
     import difflib  # noqa: PLC0415 - only for an error message
@@ -169,7 +178,7 @@ def _line_of(details: "ErrorDetails", written: Written) -> str:
         return f"{source}: {place_of(location)} is not a {what} of this version: {fix}"
     if kind == "missing":
         return f"{source}: {place_of(location)} is missing: every such table needs it"
-    allowed = _allowed_of(details)
+    allowed = _allowed_of(details, written)
     if not location:
         return f"{source}: use {allowed}"
     if kind == "not_allowed" and isinstance(value, dict):
@@ -213,15 +222,23 @@ def _line_of_protocol(location: Location, kind: str, written: Written) -> str:
     return f"{place_of(location)} is not a key of this version: {fix}"
 
 
-def _allowed_of(details: "ErrorDetails") -> str:
-    kind, context = details["type"], details.get("ctx", {})
+def _allowed_of(details: "ErrorDetails", written: Written) -> str:
+    kind, context, location = details["type"], details.get("ctx", {}), details["loc"]
     if kind == "not_allowed":
         return str(context["allowed"])
     if kind == "literal_error":
         return str(context["expected"]).replace("'", '"')
-    if kind == "tuple_type" and len(details["loc"]) == 1 and details["loc"][0] in LISTS:
-        return f"[[{details['loc'][0]}]], with two brackets, for each of its tables"
+    if kind == "tuple_type" and _is_list_of_tables(location, written):
+        names = [str(each) for each in location if isinstance(each, str) and each != "protocol"]
+        return f"[[{'.'.join(names)}]], with two brackets, for each of its tables"
     return _ALLOWED.get(kind, details["msg"])
+
+
+def _is_list_of_tables(location: Location, written: Written) -> bool:
+    if len(location) == 1:
+        return location[0] in LISTS
+    types = {each.name: each.type for each in fields_of(_table_at(location[:-1], written))}
+    return any(is_list for _, is_list in sections_in(types.get(str(location[-1]))))
 
 
 def _ordinal(number: int) -> str:

@@ -30,6 +30,7 @@ from gateway.process.declarations.serial_line import (
 
 DEFAULT_FRAMING = "board"
 _WINDOWS_PORT = re.compile(r"(?:\\\\\.\\)?COM[0-9]{1,3}:?", re.ASCII | re.IGNORECASE)
+_WITHOUT_DIRECTORY = re.compile(r"tty[A-Za-z]+[0-9]+|serial/by-(?:id|path)/.+", re.ASCII)
 DAY = 86400.0
 PORT_MAX = 65535
 RS485_DELAY_SECONDS_MAX = 0.1
@@ -119,6 +120,26 @@ class Serial(Section):
         return frozenset(unit for unit in named if unit is not None)
 
     @property
+    def quantities_named(self) -> tuple[tuple[str, str], ...]:
+        """The quantities in `units` and in the rules of `readings`, each after its key."""
+        rules = () if self.readings is None else self.readings.quantities
+        return (
+            *(("units", each) for each in self.units),
+            *(("readings.quantities", each.name) for each in rules),
+        )
+
+    @property
+    def quantities_known(self) -> frozenset[str] | None:
+        """All quantities of the port, or None if its devices name them."""
+        names: set[str] = set()
+        for device in self.protocol.device_names or (self.name,):
+            of_device = self.protocol.value_names(device)
+            if of_device is None:
+                return None
+            names |= of_device
+        return frozenset(names)
+
+    @property
     def _sets_line(self) -> bool:
         return not {"line", "baud_rate", "flow_control"}.isdisjoint(self.given)
 
@@ -146,10 +167,12 @@ class Serial(Section):
             raise refusal(f'a line of {bits} data bits with framing = "{self.framing}"')
 
     def _check_path(self) -> None:
-        """Reject a Windows port name, and a path that is a directory."""
+        """Reject a Windows port name, a device's name without /dev/, and a directory."""
         fix = "a path like /dev/ttyUSB0 (`oncegate serial list` shows the ports)"
         if _WINDOWS_PORT.fullmatch(str(self.path)):
             raise refusal(f"{fix}, and not {self.path}, which is a Windows port")
+        if _WITHOUT_DIRECTORY.fullmatch(str(self.path)):
+            raise refusal(f"{fix}, and not {self.path}, which lacks /dev/")
         if self.path is not None and os.path.isdir(self.path):
             raise refusal(f"{fix}, and not {self.path}, which is a directory")
 

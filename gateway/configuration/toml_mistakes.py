@@ -2,6 +2,7 @@
 
 from typing import Final
 
+_KEY: Final = "a key has only letters a to z, digits, - and _"
 _HINTS: Final = (
     ("Cannot overwrite", "a key is set twice in one table: remove one"),
     ("Cannot declare", "a table is set twice; several of one kind need two brackets: [[serial]]"),
@@ -9,9 +10,14 @@ _HINTS: Final = (
         "Invalid value",
         'a text has straight quotes, "like this"; true and false are lowercase',
     ),
-    ("Expected newline", 'put quotes around a whole text, also around a time like "5s"'),
+    (
+        "Expected newline",
+        'put quotes around a whole text, also around "5s", and a point into a decimal number',
+    ),
+    ("Invalid initial character", f"a table in braces is on one line; {_KEY}"),
+    ("Invalid statement", f"write key = value; {_KEY}"),
     ("Unterminated", "a closing quote is missing"),
-    ("Expected '='", "write key = value"),
+    ("Expected '='", f"write key = value; {_KEY}"),
     ("Unescaped", "write a text with a backslash in single quotes"),
     ("Unclosed", "a closing bracket is missing"),
 )

@@ -4,6 +4,7 @@ stated there."""
 TLS = "tls = {certificate = 'c', key = 'k', "
 SENSOR = "[[serial]]\nname = 'a'\npath = 'x'\n"
 PORT = "[[serial]]\nname = 'a'\npath = 'x'\nframing = "
+REGISTER = "{name='a', at=0"
 MODBUS = (
     "[[serial]]\nname = 'a'\nframing = 'modbus'\n"
     "devices = [{name='a', address=1, registers=[{name='a', at=0}]}]\n"
@@ -18,6 +19,38 @@ REFUSED = [
     ),
     ("[listeners.tls]\nkey = 'x'", "[[listeners]] = ", "[[listeners]], with two brackets"),
     ("[serial]\nname = 'x'", "[[serial]] = ", "[[serial]], with two brackets"),
+    (
+        "[[serial]]\nname = 'a'\npath = 'x'\nframing = 'modbus'\n[serial.devices]\nname = 'b'",
+        "[[serial]] (1st) devices = ",
+        "[[serial.devices]], with two brackets, for each of its tables",
+    ),
+    (
+        f"{PORT}'json'\n[serial.readings.quantities.t]\nscale = 2",
+        "[[serial]] (1st) readings.quantities = ",
+        "[[serial.readings.quantities]], with two brackets, for each of its tables",
+    ),
+    ("[uplink]\naddress = 'a:1'\n[uplink.topics]\nfilter = '#'", "[uplink] topics", "[[uplink.top"),
+    (f"{PORT}'csv'\ncolumns = {{a = 1}}", "columns = ", 'a list in brackets, like ["a", "b"]'),
+    ("[[serial]]\nname = 'a'\npath = 'x'\nport = '/dev/x'", "port is not", 'did you mean "path"?'),
+    (f"{PORT}'nmea'\nhost = '192.0.2.1'", "host is not a key", 'did you mean "address"?'),
+    ("[[listeners]]\nhost = '0.0.0.0'", "host is not a key", 'did you mean "bind"?'),
+    ("[[listeners]]\nallow_anonymous = true", "allow_anonymous is", 'did you mean "anonymous"?'),
+    ("[bridge]\nhost = '192.0.2.1'", "[bridge] host is not a key", 'did you mean "broker"?'),
+    (
+        f"{PORT}'modbus'\ndevices = [{{name='b', address=1, slave=1, registers=[{REGISTER}}}]}}]",
+        "devices.0.slave is not a key",
+        'did you mean "address"?',
+    ),
+    (
+        f"{PORT}'modbus'\ndevices = [{{name='b', address=1, registers=[{REGISTER}, address=0}}]}}]",
+        "registers.0.address is not a key",
+        'did you mean "at"?',
+    ),
+    (
+        f"{PORT}'modbus'\ndevices = [{{name='b',address=1, registers=[{REGISTER}, function=4}}]}}]",
+        "registers.0.function is not a key",
+        'did you mean "kind"?',
+    ),
     ("[console]\nuart = 'off'", '[console] uart = "off" ', '"console" or "sensors"'),
     (
         f"{PORT}'nmea'\n[[serial.readings.quantities]]\nname = 'gga'\nscale = 2",
@@ -277,8 +310,8 @@ checksum = 'none'\n[[serial.fields]]\nname = 'q'\nat = 1",
     (f"{PORT}'csv'\ncolumns = ['a']\ncolums = 1", "(1st) colums is not a key", '"columns"?'),
     (
         f"{PORT}'json'\nprotocol = {{}}",
-        "(1st) protocol is not a key",
-        "protocol belongs in [[listeners]] or [uplink]",
+        "[[serial]] (1st) protocol is not a key",
+        'did you mean "framing"?',
     ),
     (f"{PORT}'json'\ndevice = 'board-1'", "use another device", 'framing = "board"'),
     (f"{PORT}'board'\nline = '9600 7E1'", "use a line of 8 data bits", 'framing = "board"'),

@@ -68,6 +68,9 @@ def test_the_driver_s_rs_485_mode_comes_to_the_port(
 @pytest.mark.parametrize(
     ("path", "reason"),
     [
+        ("ttyUSB0", "not ttyUSB0, which lacks /dev/"),
+        ("ttyACM1", "not ttyACM1, which lacks /dev/"),
+        ("serial/by-id/usb-FTDI", "which lacks /dev/"),
         ("COM3", "a Windows port"),
         ("com12:", "a Windows port"),
         (r"\\.\COM10", "a Windows port"),

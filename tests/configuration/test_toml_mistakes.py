@@ -22,7 +22,10 @@ from gateway.configuration.toml_mistakes import reason_of
         ("serial:\n  - name: gps", "write key = value"),
         ('path = "C:\\dev"', "single quotes"),
         ("a = [1, 2\nb = 3", "a closing bracket"),
-        ("a = {b = 1,\nc = 2}", "Invalid initial character"),
+        ("a = {b = 1,\nc = 2}", "a table in braces is on one line"),
+        ("größe = 1", "a key has only letters a to z"),
+        ("öl = 1", "a key has only letters a to z"),
+        ("scale = 0,1", "a point into a decimal number"),
     ],
 )
 def test_a_mistake_has_its_place_and_how_to_correct_it(text: str, hint: str) -> None:

@@ -45,8 +45,8 @@ _LONG_NAME = re.compile(
     r"(?![ \t]*[0-9]+(?:[.:/-][0-9]+){2})"
     r"(?=[ \t]*(?:[+\N{MINUS SIGN}-]?[ \t]*[.,]?[0-9]|--|[+-]?(?i:nan|inf|ovf)))"
 )
-# What the ROM of an ESP8266 or ESP32 prints at a start, and its register dump at a crash: names that
-# are padded to eight characters, and addresses.
+# What the ROM of an ESP8266 or ESP32 prints at a start, and its register dump at a crash,
+# whose names are padded to eight characters.
 _OF_ESP = re.compile(
     r"configsip:|SPIWP:0x|clk_drv:0x|mode:[DQ](?:IO|OUT),|load:0x|ESP-ROM:"
     r"|ELF file SHA256:|ctx: (?:cont|sys)$|sp: [0-9a-f]{8} end: |epc1=0x"

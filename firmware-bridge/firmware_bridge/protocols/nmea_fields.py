@@ -112,7 +112,7 @@ _VALIDITY: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
     },
     "xte": {"gwarn": ("ctrkerr",)},
 }
-"""Fields in which V means that numbers of the sentence are invalid, with the names of these numbers.
+"""Fields in which V means that numbers of the sentence are invalid, with the names of the numbers.
 """
 
 

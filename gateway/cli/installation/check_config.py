@@ -69,7 +69,11 @@ def _check(config: Path | None, *, show_keys: bool, as_json: bool) -> None:
     file = file_of(config)
     place = None if file is None else str(file)
     verdict = f"{place or 'the built-in configuration'}: can be used"
-    warnings = [*_warnings_about_units(configuration), *_warnings_about_console(configuration)]
+    warnings = [
+        *_warnings_about_names(configuration),
+        *_warnings_about_units(configuration),
+        *_warnings_about_console(configuration),
+    ]
     sentences = [
         sentence if len(brokers) == 1 else f"{name}: {sentence}"
         for name, broker in brokers.items()
@@ -88,6 +92,20 @@ def _check(config: Path | None, *, show_keys: bool, as_json: bool) -> None:
         lambda _: _table_of(configuration, verdict) if show_keys else lines,
         as_json=as_json,
     )
+
+
+def _warnings_about_names(configuration: "Configuration") -> Iterator[str]:
+    """Yield a warning for each name in a port's `units` and rules that no quantity has."""
+    for port in configuration.serial:
+        known = port.quantities_known
+        if known is None:
+            continue
+        for key, name in port.quantities_named:
+            if name not in known:
+                yield (
+                    f'serial port {port.name}: warning: "{name}" in {key} is none of its '
+                    f"quantities: {', '.join(sorted(known))}"
+                )
 
 
 def _warnings_about_units(configuration: "Configuration") -> Iterator[str]:

@@ -152,6 +152,24 @@ def test_the_command_prints_it_whatever_the_configuration_is(
     assert json.loads(capsys.readouterr().out) == schema(PROTOCOLS)
 
 
+def test_check_config_warns_of_a_name_that_a_port_does_not_have(tmp_path: Path) -> None:
+    (tmp_path / "g.toml").write_text(
+        '[[serial]]\nname = "a"\npath = "/dev/x"\nframing = "csv"\ncolumns = ["temp", "door"]\n'
+        'units = { temperature = "Cel", temp = "Cel" }\n'
+        '[[serial.readings.quantities]]\nname = "tp"\ndeadband = 0.1\n'
+        '[[serial]]\nname = "b"\npath = "/dev/y"\nframing = "modbus"\nunits = { load = "W" }\n'
+        'devices = [{ name = "d", address = 1, registers = [{ name = "power", at = 1 }] }]\n'
+        '[[serial]]\nname = "c"\npath = "/dev/z"\nframing = "json"\nunits = { any = "Cel" }\n'
+    )
+    outcome = oncegate("check-config", "--config", "g.toml", directory=tmp_path)
+    assert outcome.returncode == 0
+    assert [line for line in outcome.stdout.splitlines() if "warning" in line] == [
+        'serial port a: warning: "temperature" in units is none of its quantities: door, temp',
+        'serial port a: warning: "tp" in readings.quantities is none of its quantities: door, temp',
+        'serial port b: warning: "load" in units is none of its quantities: power',
+    ]
+
+
 def test_check_config_warns_of_a_unit_that_senml_does_not_know(tmp_path: Path) -> None:
     (tmp_path / "g.toml").write_text(
         '[[serial]]\nname = "a"\npath = "/dev/a"\nframing = "key_value"\n'
