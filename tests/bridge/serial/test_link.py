@@ -4,6 +4,7 @@ import fcntl
 import os
 import struct
 import termios
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -114,6 +115,17 @@ def test_a_pseudo_terminal_is_opened_again_with_a_parity_that_it_does_not_have(
 ) -> None:
     for _ in range(2):
         SerialLink(str(terminal.link), Line(9600, 7, "E", 1)).close()
+
+
+@pytest.mark.parametrize("kind", ["file", "directory", "device"])
+def test_a_path_that_is_no_serial_port_is_an_error_in_words(tmp_path: Path, kind: str) -> None:
+    path = {"file": tmp_path / "file", "directory": tmp_path, "device": Path("/dev/null")}[kind]
+    if kind == "file":
+        path.write_text("")
+    with pytest.raises(PortLost) as lost:
+        SerialLink(str(path), Line(9600))
+    fix = "`oncegate serial list` prints those that exist"
+    assert str(lost.value) == f"{path}: not a serial port; {fix}"
 
 
 def test_a_driver_that_refuses_the_line_s_settings_is_an_error_in_words(
