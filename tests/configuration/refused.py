@@ -4,7 +4,6 @@ stated there."""
 TLS = "tls = {certificate = 'c', key = 'k', "
 SENSOR = "[[serial]]\nname = 'a'\npath = 'x'\n"
 PORT = "[[serial]]\nname = 'a'\npath = 'x'\nframing = "
-REGISTER = "{name='a', at=0"
 MODBUS = (
     "[[serial]]\nname = 'a'\nframing = 'modbus'\n"
     "devices = [{name='a', address=1, registers=[{name='a', at=0}]}]\n"
@@ -31,26 +30,6 @@ REFUSED = [
     ),
     ("[uplink]\naddress = 'a:1'\n[uplink.topics]\nfilter = '#'", "[uplink] topics", "[[uplink.top"),
     (f"{PORT}'csv'\ncolumns = {{a = 1}}", "columns = ", 'a list in brackets, like ["a", "b"]'),
-    ("[[serial]]\nname = 'a'\npath = 'x'\nport = '/dev/x'", "port is not", 'did you mean "path"?'),
-    (f"{PORT}'nmea'\nhost = '192.0.2.1'", "host is not a key", 'did you mean "address"?'),
-    ("[[listeners]]\nhost = '0.0.0.0'", "host is not a key", 'did you mean "bind"?'),
-    ("[[listeners]]\nallow_anonymous = true", "allow_anonymous is", 'did you mean "anonymous"?'),
-    ("[bridge]\nhost = '192.0.2.1'", "[bridge] host is not a key", 'did you mean "broker"?'),
-    (
-        f"{PORT}'modbus'\ndevices = [{{name='b', address=1, slave=1, registers=[{REGISTER}}}]}}]",
-        "devices.0.slave is not a key",
-        'did you mean "address"?',
-    ),
-    (
-        f"{PORT}'modbus'\ndevices = [{{name='b', address=1, registers=[{REGISTER}, address=0}}]}}]",
-        "registers.0.address is not a key",
-        'did you mean "at"?',
-    ),
-    (
-        f"{PORT}'modbus'\ndevices = [{{name='b',address=1, registers=[{REGISTER}, function=4}}]}}]",
-        "registers.0.function is not a key",
-        'did you mean "kind"?',
-    ),
     ("[console]\nuart = 'off'", '[console] uart = "off" ', '"console" or "sensors"'),
     (
         f"{PORT}'nmea'\n[[serial.readings.quantities]]\nname = 'gga'\nscale = 2",
