@@ -59,6 +59,8 @@ class TcpLink(Link):
             data = self._connection.recv(READ_BYTES)
         except BlockingIOError:
             raise
+        except ConnectionResetError as error:
+            raise ServerClosed(f"{self.path}: {sentence_of(self.path, error)}") from error
         except OSError as error:
             raise PortLost(f"{self.path}: {sentence_of(self.path, error)}") from error
         if not data:

@@ -128,7 +128,8 @@ class Polling:
         """Poll the devices until the port must be opened again.
 
         The method returns when the next request is due, if the server has closed the connection
-        after it answered. Many devices close idle connections, so this is not a fault.
+        after it answered. Many devices close idle connections, and some close them after each
+        answer, so this is not a fault.
 
         Raises:
             PortLost: if the port is lost.
@@ -137,25 +138,27 @@ class Polling:
         answered = False
         while True:
             step = self._poller.next_step(_now())
-            if isinstance(step, Request):
-                answered = await self._ask(link, step) or answered
-            elif not await self._is_open_after(step.seconds, link):
+            try:
+                if isinstance(step, Request):
+                    answered = await self._ask(link, step) or answered
+                else:
+                    await self._pause(step.seconds, link)
+            except ServerClosed:
                 if answered:
                     return
-                raise ServerClosed(f"{link.path}: the server closed the connection unasked")
+                raise
             await self._audience.wait_until_accepted()
             # A poller that never pauses must not block the other ports and MQTT.
             await asyncio.sleep(0)
 
-    async def _is_open_after(self, seconds: float, link: Link) -> bool:
-        """Pause until the next request. Return False if the server has closed the connection."""
+    async def _pause(self, seconds: float, link: Link) -> None:
+        """Pause until the next request. Raises ServerClosed after the pause."""
         due = _now() + seconds
         try:
             await self._discard(link, "unasked", seconds=seconds, at_most_seconds=seconds)
         except ServerClosed:
             await asyncio.sleep(due - _now())
-            return False
-        return True
+            raise
 
     async def _ask(self, link: Link, request: Request) -> bool:
         """Send a request, and record its outcome. Return True if a device answered."""

@@ -2,6 +2,8 @@
 
 import asyncio
 import contextlib
+import socket
+import struct
 from pathlib import Path
 
 import pytest
@@ -40,6 +42,34 @@ async def test_a_server_that_closes_idle_connections_is_polled_at_its_interval_a
     assert names.count("rarely/level") == 1
     assert (shown["state"], shown["damaged"]) == ("open", {})
     assert not [each for each in caplog.records if "closed" in each.getMessage()]
+
+
+@pytest.mark.parametrize("resets", [False, True])
+async def test_a_server_that_closes_after_each_answer_is_polled_at_its_interval_and_is_no_fault(
+    subscriber: Subscriber, tmp_path: Path, caplog: pytest.LogCaptureFixture, *, resets: bool
+) -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(asyncio.IncompleteReadError):
+            writer.write(answer_to(await reader.readexactly(12), 42))
+            await writer.drain()
+        if resets:
+            connection = writer.get_extra_info("socket")
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        writer.close()
+
+    devices = [
+        Device(name=f"tank-{each}", address=each, registers=TANK.registers, poll_interval=0.2)
+        for each in range(1, 5)
+    ]
+    port = port_at("modbus+tcp", number := free_port(), *devices)
+    async with (
+        await asyncio.start_server(serve, "127.0.0.1", number),
+        running_bridge(settings_of(tmp_path / "data", subscriber.port, port)) as room,
+    ):
+        await subscriber.arrival_of(40)
+        shown = room.port("plant")
+    assert (shown["state"], shown["damaged"]) == ("open", {})
+    assert not [each for each in caplog.records if "trying again" in each.getMessage()]
 
 
 async def test_a_server_that_ends_a_connection_and_is_gone_is_lost(
