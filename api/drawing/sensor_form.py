@@ -4,6 +4,7 @@ The text field contains lines of TOML.
 """
 
 import json
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,12 +12,14 @@ from typing import Any, Final
 
 from api import limits
 from api.forms import FormRefused
+from gateway.process.files.toml_mistakes import reason_of
 from gateway.process.files.toml_text import text_of_keys
 
 _PLACES: Final = ("path", "usb", "address")
 _FIELDS: Final = ("name", *_PLACES, "framing", "line")
 """Keys of `[[serial]]` that have their own field in the form."""
-_ENDED: Final = "a protocol's table"
+_PATH: Final = re.compile(r"/|tty|COM[0-9]|serial/", re.ASCII)
+"""The beginning of a path, also of one that is not complete and refused with the fix."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +72,7 @@ def form_in(fields: Mapping[str, str]) -> SensorForm:
 
 
 def _place_of(port: str) -> str:
-    if port.startswith("/"):
+    if _PATH.match(port):
         return "path"
     return "address" if "://" in port else "usb"
 
@@ -80,11 +83,24 @@ def _tables_in(settings: str) -> dict[str, Any]:
             f"Settings: use at most {limits.SENSOR_SETTINGS_CHARACTERS_MAX} characters.", 422
         )
     try:
-        found = tomllib.loads(settings.replace("\r\n", "\n"))
+        found = tomllib.loads(settings.removeprefix("\ufeff").replace("\r\n", "\n"))
         # TOML has dates, but no key accepts a date; JSON rejects them here.
-        return dict(json.loads(json.dumps(found, allow_nan=False)))
+        tables = dict(json.loads(json.dumps(found, allow_nan=False)))
     except (TypeError, ValueError, RecursionError) as error:
-        reason = (
-            str(error) if isinstance(error, tomllib.TOMLDecodeError) else "a value is no number"
-        )
+        is_toml = not isinstance(error, tomllib.TOMLDecodeError)
+        reason = "a value is no number" if is_toml else reason_of(error)
         raise FormRefused(f"Settings: use lines like `crc = false`: {reason}.", 422) from None
+    return _unpacked(tables)
+
+
+def _unpacked(tables: dict[str, Any]) -> dict[str, Any]:
+    """Return the keys of a table that was pasted with its head, as in the documentation.
+
+    The head is `[[serial]]`, or that of a table within it, such as `[[serial.devices]]`.
+    """
+    pasted = tables.pop("serial", {})
+    if isinstance(pasted, list) and len(pasted) == 1:
+        (pasted,) = pasted
+    if not isinstance(pasted, dict):
+        raise FormRefused("Settings: use at most one [[serial]] table.", 422)
+    return tables | pasted

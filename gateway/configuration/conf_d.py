@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gateway.configuration.problems import Location, shown
-from gateway.configuration.toml_mistakes import reason_of
+from gateway.process.files.toml_mistakes import reason_of
 
 FOLDER: Final = "conf.d"
 ENDING: Final = ".toml"

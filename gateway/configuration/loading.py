@@ -23,12 +23,12 @@ from gateway.configuration.problems import (
     suggestion,
 )
 from gateway.configuration.tenants import refuse_unknown
-from gateway.configuration.toml_mistakes import reason_of
 from gateway.configuration.variables import RESERVED, is_reserved
 from gateway.configuration.whole import Configuration
 from gateway.process.declarations.directory import files_next_to
 from gateway.process.declarations.protocol import Protocols
 from gateway.process.declarations.section import fields_of, keys_of
+from gateway.process.files.toml_mistakes import reason_of
 
 # A configuration is written by hand. A larger file cannot be a configuration.
 FILE_BYTES_MAX = 1 << 20

@@ -15,9 +15,9 @@ from pydantic_core.core_schema import CoreSchema, no_info_plain_validator_functi
 
 from gateway.configuration.checking import configuration_of
 from gateway.configuration.problems import ConfigurationError, shown, suggestion
-from gateway.configuration.toml_mistakes import reason_of
 from gateway.process import network_settings
 from gateway.process.declarations.quantities import Text, refusal
+from gateway.process.files.toml_mistakes import reason_of
 from oncegate_device.console import CONSOLE
 
 FILE_BYTES_MAX = 64 << 10

@@ -33,6 +33,11 @@ def test_a_table_in_the_form_is_the_same_table_again(table: dict[str, Any]) -> N
     ("settings", "words"),
     [
         ("columns = [", "Settings: use lines like `crc = false`"),
+        ("crc = False", "true and false are lowercase"),
+        ("poll_interval = 5s", "put quotes around a whole text"),
+        ('[[serial]]\nname = "other"\ncrc = false', "name has a field of its own"),
+        ("[[serial]]\ncrc = false\n[[serial]]\ncrc = true", "one [[serial]] table"),
+        ("serial = 1", "one [[serial]] table"),
         ('name = "other"', "name has a field of its own"),
         ("framing = 1", "framing has a field of its own"),
         ("from = 2026-11-26", "a value is no number"),
@@ -46,6 +51,43 @@ def test_settings_that_are_none_are_refused_with_the_fix(settings: str, words: s
         _ = SensorForm(port="/dev/x", framing="json", settings=settings).table
     assert words in str(refused.value)
     assert refused.value.status_code == 422
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        'poll_interval = "5s"\n[[devices]]\nname = "m"\naddress = 1',
+        'poll_interval = "5s"\n[[serial.devices]]\nname = "m"\naddress = 1',
+        '[[serial]]\npoll_interval = "5s"\n\n[[serial.devices]]\nname = "m"\naddress = 1',
+        '\ufeff[[serial]]\npoll_interval="5s"\n[[serial.devices]]\nname = "m"\naddress=1'.replace(
+            "\n", "\r\n"
+        ),
+    ],
+)
+def test_settings_may_be_pasted_as_they_stand_in_the_documentation(settings: str) -> None:
+    table = SensorForm(port="/dev/x", framing="modbus", settings=settings).table
+    assert table == {
+        "path": "/dev/x",
+        "framing": "modbus",
+        "poll_interval": "5s",
+        "devices": [{"name": "m", "address": 1}],
+    }
+
+
+@pytest.mark.parametrize(
+    ("port", "key"),
+    [
+        ("/dev/ttyUSB0", "path"),
+        ("ttyUSB0", "path"),
+        ("serial/by-id/usb-FTDI", "path"),
+        ("COM3", "path"),
+        ("1546:01a7", "usb"),
+        ("1546-01a7", "usb"),
+        ("tcp://192.0.2.7:7001", "address"),
+    ],
+)
+def test_a_port_is_a_path_a_usb_identity_or_an_address(port: str, key: str) -> None:
+    assert SensorForm(port=port, framing="json").table[key] == port
 
 
 def test_fields_that_are_empty_are_left_out() -> None:

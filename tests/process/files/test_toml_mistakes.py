@@ -4,7 +4,7 @@ import tomllib
 
 import pytest
 
-from gateway.configuration.toml_mistakes import reason_of
+from gateway.process.files.toml_mistakes import reason_of
 
 
 @pytest.mark.parametrize(
