@@ -27,6 +27,8 @@ UNIQUE_KEYS: Final = ("name", "path", "usb", "address")
 """Keys whose value must be unique among all ports."""
 
 _NUMBERED: Final = re.compile(r"\[\[serial\]\] \(\d+[a-z]{2}\)")
+_BELOW_HEAD: Final = frozenset({"name", "path", "framing"})
+"""Keys that are outside a table only if the line with its head is missing."""
 _TABLE: Final = re.compile(r"\s*\[\[\s*serial\s*\]\]")
 _LIST: Final = re.compile(r"\s*serial\s*=")
 
@@ -181,6 +183,8 @@ def _ports_of(path: Path, content: bytes) -> Iterator[PortTable]:
         raise _Mistake(f"{path}: is not TOML: {reason_of(error)}") from None
     lines = text.splitlines()
     foreign = [name for name in tables if name != SECTION]
+    if not _BELOW_HEAD.isdisjoint(foreign):
+        raise _Mistake(f"{path}: begin each sensor with a line [[serial]]")
     if foreign:
         raise _Mistake(*(_refusal_of(path, name, lines) for name in foreign))
     ports = tables.get(SECTION, [])

@@ -68,6 +68,7 @@ def test_hidden_files_and_other_endings_are_not_read(file: Path, folder: Path) -
         (GPS.replace("nmea", "xml"), 'line 4: [[serial]] framing = "xml" ', '"board", "nmea"'),
         (f"# a\n{GPS}\n[mqtt]\nmax_inflight = 1\n", "line 7: 'mqtt' is not ", "configuration file"),
         (f"port = 80\n{GPS}", "line 1: 'port' is not allowed: use [[serial]] tables only", ""),
+        (GPS.replace("[[serial]]", ""), ": begin each sensor with a line [[serial]]", ""),
         ('[[serial.readings]]\nname = "x"', "use [[serial]], with two brackets", ""),
         ('serial = [{path = "/dev/x"}]', "line 1: [[serial]] name is missing", ""),
         ("[[serial]\n", ": is not TOML", "line 1"),

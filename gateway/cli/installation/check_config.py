@@ -62,6 +62,7 @@ def check_config(
 
 
 def _check(config: Path | None, *, show_keys: bool, as_json: bool) -> None:
+    from gateway.cli.installation.configuration_warnings import warnings_about
     from gateway.configuration.description import tables
 
     configuration = configuration_of(config)
@@ -69,11 +70,7 @@ def _check(config: Path | None, *, show_keys: bool, as_json: bool) -> None:
     file = file_of(config)
     place = None if file is None else str(file)
     verdict = f"{place or 'the built-in configuration'}: can be used"
-    warnings = [
-        *_warnings_about_names(configuration),
-        *_warnings_about_units(configuration),
-        *_warnings_about_console(configuration),
-    ]
+    warnings = warnings_about(configuration)
     sentences = [
         sentence if len(brokers) == 1 else f"{name}: {sentence}"
         for name, broker in brokers.items()
@@ -92,43 +89,6 @@ def _check(config: Path | None, *, show_keys: bool, as_json: bool) -> None:
         lambda _: _table_of(configuration, verdict) if show_keys else lines,
         as_json=as_json,
     )
-
-
-def _warnings_about_names(configuration: "Configuration") -> Iterator[str]:
-    """Yield a warning for each name in a port's `units` and rules that no quantity has."""
-    for port in configuration.serial:
-        known = port.quantities_known
-        if known is None:
-            continue
-        for key, name in port.quantities_named:
-            if name not in known:
-                yield (
-                    f'serial port {port.name}: warning: "{name}" in {key} is none of its '
-                    f"quantities: {', '.join(sorted(known))}"
-                )
-
-
-def _warnings_about_units(configuration: "Configuration") -> Iterator[str]:
-    """Yield a warning for each unit that SenML does not define."""
-    from gateway.process.declarations.units import UNITS, unit_meant_by
-
-    for port in configuration.serial:
-        for unit in sorted(port.units_named - UNITS):
-            meant = unit_meant_by(unit)
-            fix = "RFC 8428 and RFC 8798 list them" if meant is None else f'write "{meant}"'
-            yield f'serial port {port.name}: warning: "{unit}" is not a SenML unit: {fix}'
-
-
-def _warnings_about_console(configuration: "Configuration") -> Iterator[str]:
-    """Yield a warning for each serial port that is, or might be, this machine's console."""
-    from gateway.configuration.header_uart import warning_about
-
-    if configuration.console.uart is not None:
-        return
-    for port in configuration.serial:
-        warning = None if port.path is None else warning_about(port.path)
-        if warning is not None:
-            yield f"serial port {port.name}: warning: {warning}"
 
 
 def _checked_brokers_of(configuration: "Configuration") -> dict[str, dict[str, str | None]]:
