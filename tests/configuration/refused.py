@@ -23,11 +23,7 @@ REFUSED = [
         "[[serial]] (1st) devices = ",
         "[[serial.devices]], with two brackets, for each of its tables",
     ),
-    (
-        f"{PORT}'json'\n[serial.readings.quantities.t]\nscale = 2",
-        "[[serial]] (1st) readings.quantities = ",
-        "[[serial.readings.quantities]], with two brackets, for each of its tables",
-    ),
+    (f"{PORT}'json'\n[serial.readings.quantities.t]\nx=2", "[[serial]] (1st) rea", "[[serial.r"),
     ("[uplink]\naddress = 'a:1'\n[uplink.topics]\nfilter = '#'", "[uplink] topics", "[[uplink.top"),
     (f"{PORT}'csv'\ncolumns = {{a = 1}}", "columns = ", 'a list in brackets, like ["a", "b"]'),
     ("[console]\nuart = 'off'", '[console] uart = "off" ', '"console" or "sensors"'),
