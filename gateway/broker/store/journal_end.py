@@ -1,12 +1,12 @@
 """Records where the journal ends, to detect at startup whether its end is missing.
 
 Without this record, a journal whose newest file was truncated, emptied or removed would look like a
-shorter, complete journal. The broker writes the record after each commit, once the packets are
+shorter, complete journal. The broker writes the record 2 ms after a commit, once the packets are
 released, without an fsync. If commits follow one another without a pause, it writes the record
-every `NOTE_SECONDS`. So if the process is killed, the record is at most that old, or one commit.
-After a power cut, the record can be older. The recorded end can therefore be before the durable
-end, but never after it. So a batch that was being written is never reported as missing. The record
-is synced when a new journal file begins, with each checkpoint, and when the store closes::
+every `NOTE_SECONDS`. So if the process is killed, the record is at most that old. After a power
+cut, the record can be older. The recorded end can therefore be before the durable end, but never
+after it. So a batch that was being written is never reported as missing. The record is synced when
+a new journal file begins, with each checkpoint, and when the store closes::
 
     magic "OGR2" | store 8 | next sequence u64 | next message u64
         | number of the newest file u64 | end of that file u64 | CRC 4

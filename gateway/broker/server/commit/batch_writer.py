@@ -1,10 +1,10 @@
 """Writes batches of records to disk. Packets are sent only after their batch is durable.
 
 When a batch is complete, a thread writes the encoded events of the batch (a blob) to the journal
-and syncs the journal. If the disk is fast and the batch is small, the event loop's own thread does
-this. Input that arrives during the write forms the next batch. If a checkpoint is in progress, its
-database rows are committed after the batch. If the disk is full, the batch waits for space. Any
-other failure ends the process.
+and syncs the journal. With a fast disk and a small batch, the event loop's own thread does this.
+Input that arrives during the write forms the next batch. Then database rows of a checkpoint, if
+there are any, are committed. If the disk is full, the batch waits for space. Any other failure ends
+the process.
 """
 
 import asyncio
@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from gateway.broker.core.broker import Broker
 from gateway.broker.core.output import SealedBatch
 from gateway.broker.server.commit.checkpoints import Checkpoints
+from gateway.broker.server.commit.faults import lack_of_descriptors
 from gateway.broker.server.commit.journal_room import JournalRoom
 from gateway.broker.server.commit.metrics import CommitMetrics
 from gateway.broker.server.commit.outcomes import Outcomes
@@ -34,6 +35,10 @@ QUICK_COMMITS = 16
 
 QUICK_BLOB_BYTES = 1024
 """Batches larger than this are written by the thread, so that the event loop can serve clients."""
+
+NOTE_END_SECONDS = 0.002
+"""Time from a commit until the journal's end is recorded. Commits within this time share a write,
+and clients get their acknowledgements first."""
 
 NO_ROOM_SECONDS = 0.25
 """Time between attempts to write a batch while there is no space for it."""
@@ -71,6 +76,7 @@ class BatchWriter:
         self.quiet = asyncio.Event()
         """Event that is set while no batch is being written and none waits for space."""
         self.quiet.set()
+        self._note: asyncio.TimerHandle | None = None
         self._started_at = 0.0
         self._commit_seconds = 2 * QUICK_COMMIT_SECONDS
         """Average commit duration in seconds. At first, the disk is assumed to be slow."""
@@ -164,9 +170,7 @@ class BatchWriter:
     def _hand_over(self) -> None:
         """Pass messages of ended sessions to other sessions that have the same shared subscription.
 
-        These messages are loaded from disk. The end of a session and the transfer of its messages
-        are recorded in the same batch.
-        """
+        The end of a session and the transfer of its messages are recorded in the same batch."""
         for request in self.broker.effects.take_hand_overs():
             contents, deliveries, _ = self.store.load_page(
                 request.session, request.first_position, request.count, request.contents
@@ -192,10 +196,7 @@ class BatchWriter:
         return seconds
 
     def _commit_here(self, batch: SealedBatch) -> None:
-        """Commit a batch on the event loop's thread, because the disk is fast.
-
-        Starting a thread would take longer than the commit.
-        """
+        """Commit a batch on the event loop's thread: starting a thread would take longer."""
         try:
             seconds = self.store.fsync_commit()
         except NoRoom as error:
@@ -208,7 +209,8 @@ class BatchWriter:
         self._durable(batch, seconds)
 
     def _note_end(self) -> None:
-        """Record the journal's end, unless another commit is running already."""
+        """Record the journal's end. If a commit is running, the end is recorded after it."""
+        self._note = None
         if not (self.is_busy or self.is_stopped):
             try:
                 self.store.note_end()
@@ -233,7 +235,8 @@ class BatchWriter:
         self.metrics.add(seconds, len(batch.blob))
         self.recent.add(batch.blob)
         self._release(batch)
-        self._loop.call_soon(self._note_end)  # clients get their acknowledgements first
+        if self._note is None:
+            self._note = self._loop.call_later(NOTE_END_SECONDS, self._note_end)
 
     def _release(self, batch: SealedBatch) -> None:
         """Allow the packets of a batch to be sent, because it is durable or has no records."""
@@ -265,11 +268,7 @@ class BatchWriter:
         now = self._loop.time()
         if now >= self._next_line_at:
             self._next_line_at = now + SECONDS_BETWEEN_LINES
-            logger.error(
-                "the journal waits because no file can be opened: %s; nothing is acknowledged "
-                "until one can. Raise the limit of open files (LimitNOFILE)",
-                error.strerror,
-            )
+            logger.error("%s", lack_of_descriptors(error))
 
     def _write_again(self) -> None:
         if self._waiting is None or self.is_stopped:
