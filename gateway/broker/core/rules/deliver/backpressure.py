@@ -10,6 +10,8 @@ and messages beyond its limits are dropped.
 
 from typing import Final
 
+from mypy_extensions import i64
+
 from gateway.broker.core.core import Core
 from gateway.broker.core.limits import ACCEPTED_BEFORE_BYTES as BEFORE_BYTES
 from gateway.broker.core.limits import ACCEPTED_BEFORE_MESSAGES as BEFORE_MESSAGES
@@ -61,21 +63,29 @@ def drained(core: Core, session: Session, connection: Connection, now: float) ->
         check_pace(core, session, connection, now)
 
 
-def _is_filled(core: Core, session: Session, percent: int) -> bool:
+def _is_filled(core: Core, session: Session, percent: i64) -> bool:
     """Return True if a queue is filled to at least `percent` percent of one of its limits."""
-    if not session.queued_count:
+    count: i64 = session.queued_count
+    if count == 0:
         return False
-    # The limits are not multiplied: with a large factor the compiled core allocates memory.
+    # Called for each queued message. The limits can be too large to be multiplied as i64.
     limits = core.limits
-    if 100 * session.queued_count // percent >= limits.max_mqueue_len:
+    messages_max: i64 = limits.max_mqueue_len
+    if 100 * count // percent >= messages_max:
         return True
-    if 100 * session.queued_bytes // percent >= limits.max_mqueue_bytes:
+    size: i64 = session.queued_bytes
+    bytes_max: i64 = limits.max_mqueue_bytes
+    if 100 * size // percent >= bytes_max:
         return True
     owner = session.owner
     if owner is not None and 100 * owner.queued_bytes // percent >= owner.queued_bytes_max:
         return True
     memory = session.memory_queues
-    if memory is None or 100 * memory.bytes_count // percent < limits.max_queue_memory_bytes:
+    if memory is None:
+        return False
+    used: i64 = memory.bytes_count
+    memory_max: i64 = limits.max_queue_memory_bytes
+    if 100 * used // percent < memory_max:
         return False
     # Only sessions that use at least the average memory of all clean sessions.
     return session.memory_bytes() * len(memory.sessions) >= memory.bytes_count
