@@ -50,6 +50,8 @@ SECONDS_BETWEEN_LINES = 60.0
 class BatchWriter:
     """Writer that saves one batch at a time, and releases its packets when the batch is durable."""
 
+    _note: asyncio.TimerHandle | None = None
+
     def __init__(
         self,
         broker: Broker,
@@ -76,7 +78,6 @@ class BatchWriter:
         self.quiet = asyncio.Event()
         """Event that is set while no batch is being written and none waits for space."""
         self.quiet.set()
-        self._note: asyncio.TimerHandle | None = None
         self._started_at = 0.0
         self._commit_seconds = 2 * QUICK_COMMIT_SECONDS
         """Average commit duration in seconds. At first, the disk is assumed to be slow."""
