@@ -8,7 +8,7 @@ other. Otherwise, the finding is inconclusive.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Final
@@ -22,7 +22,7 @@ from cloud_jobs.audit.gaps import gaps_of
 from cloud_jobs.audit.signatures import signatures_of, untrusted_segments
 from cloud_jobs.errors import IngestError, first_line_of, spark_failures
 from cloud_jobs.limits import AUDIT_EXCEPTIONS_MAX
-from cloud_jobs.spark.few_rows import as_values
+from cloud_jobs.spark.few_rows import held
 from cloud_jobs.tables.delta_tables import Tables
 
 Progress = Callable[[str], None]
@@ -67,23 +67,17 @@ class Audit:
 @contextmanager
 def audit_of(tables: Tables, progress: Progress = lambda _: None) -> Iterator[Audit]:
     """Audit the tables, and yield the result. Spark caches it until the `with` statement ends."""
-    kept: list[DataFrame] = []
+    with ExitStack() as stack:
 
-    def keep(rows: DataFrame) -> DataFrame:
-        kept.append(rows.persist())
-        return kept[-1]
+        def keep(rows: DataFrame) -> DataFrame:
+            return stack.enter_context(held(rows))
 
-    try:
         progress("looking for what is missing")
         # All checks use the events. Without the cache, each check would read the table.
         events = keep(tables.read("events").select(*AUDITED))
-        gaps = as_values(keep(log_gaps(tables, events)))
+        gaps = keep(log_gaps(tables, events))
         progress("walking over identifiers, queues and releases")
-        found = as_values(keep(with_verdicts(findings_of(events, gaps, keep), gaps)))
-        yield Audit(events, found, gaps)
-    finally:
-        for rows in reversed(kept):
-            rows.unpersist()
+        yield Audit(events, keep(with_verdicts(findings_of(events, gaps, keep), gaps)), gaps)
 
 
 def log_gaps(tables: Tables, events: DataFrame) -> DataFrame:
@@ -136,15 +130,17 @@ def findings_of(
     """
     used = keep(identifiers.uses_of(events))
     positions = keep(queues.position_uses(events))
-    waiting = queues.waiting_messages(positions, events)
+    waiting = keep(queues.waiting_messages(positions, events))
     first_gap = gaps.groupBy(*STORE).agg(F.min("at").alias("first_gap"))
     releases = fan_out.releases_of(events).join(first_gap, list(STORE), "left")
     broken = F.coalesce(F.col("first_gap") <= F.col("released_at"), F.lit(False))
-    releases = releases.withColumn("broken", broken).drop("first_gap")
-    entries = fan_out.entries_of(events, positions)
-    with_release, late = fan_out.split_entries(releases, entries)
-    matched = fan_out.matches_of(
-        releases.drop("broken", "message", "time", "publisher", "matched"), events
+    releases = keep(releases.withColumn("broken", broken).drop("first_gap"))
+    entries = keep(fan_out.entries_of(events, positions))
+    with_release, late = map(keep, fan_out.split_entries(releases, entries))
+    matched = keep(
+        fan_out.matches_of(
+            releases.drop("broken", "message", "time", "publisher", "matched"), events
+        )
     )
     every = [
         identifiers.wrong_identifiers(used, events),

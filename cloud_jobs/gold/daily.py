@@ -17,7 +17,7 @@ from cloud_jobs.gold.offline import offline_days
 from cloud_jobs.gold.readings import SERIES, with_corrected_times
 from cloud_jobs.gold.sensors import days_of, days_touched, last_readings, on_moved_days, quarters_of
 from cloud_jobs.gold.times import timed
-from cloud_jobs.spark.few_rows import as_values
+from cloud_jobs.spark.few_rows import as_values, held
 from cloud_jobs.tables.delta_tables import Tables
 
 _DAY: Final = ("gateway", "day")
@@ -71,16 +71,14 @@ def update_health(gold: Tables, segments: DataFrame, changes: Changes) -> None:
         "gateway", F.col("written_day").alias("day")
     )
     partitions = as_values(days.unionByName(elsewhere).distinct())
-    whole = _rows_of_days(
+    whole_days = _rows_of_days(
         timed(_rows_of_days(changes.written, partitions), changes.corrections), days
-    ).persist()
-    try:
+    )
+    with held(whole_days) as whole:
         _replace_health(gold, days, gateway_health(whole, segments))
         drops, before = as_values(drops_of(whole, changes.written)), gold.read("drops")
         if not (drops.isEmpty() and _rows_of_days(before, days).isEmpty()):
             replace(gold, "drops", _rows_of_other_days(before, days).unionByName(drops))
-    finally:
-        whole.unpersist()
 
 
 def _replace_health(gold: Tables, days: DataFrame, rows: DataFrame) -> None:
@@ -127,12 +125,9 @@ def update_sensors(silver: Tables, gold: Tables, changes: Changes) -> None:
         with_corrected_times(near.join(gateways, "gateway", "left_semi"), changes.corrections), days
     )
     others = _rows_of_other_days(series_days.join(gateways, "gateway", "left_semi"), days)
-    quarters = quarters_of(whole, last_readings(others)).persist()
-    try:
+    with held(quarters_of(whole, last_readings(others))) as quarters:
         put_days(gold, "sensor_quarters", days, quarters)
         put_days(gold, "sensor_days", days, days_of(quarters))
-    finally:
-        quarters.unpersist()
 
 
 def _near(readings: DataFrame, first: str, last: str) -> DataFrame:

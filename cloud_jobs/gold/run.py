@@ -30,7 +30,7 @@ from cloud_jobs.gold.verdicts import daily_verdicts, merge_verdicts
 from cloud_jobs.ingest.withdrawal import WITHDRAWN
 from cloud_jobs.limits import EVENTS_SMALL_MAX
 from cloud_jobs.spark.effort import small_effort
-from cloud_jobs.spark.few_rows import as_values
+from cloud_jobs.spark.few_rows import as_values, held
 from cloud_jobs.spark.side_by_side import side_by_side
 from cloud_jobs.tables import making
 from cloud_jobs.tables.delta_tables import Tables
@@ -215,8 +215,7 @@ def _update_tables(
     after_step("clock_corrections")
     corrections = as_values(gold.read("clock_corrections"))
     # Each table is computed from these events.
-    fresh = timed(written.where(new), corrections).persist()
-    try:
+    with held(timed(written.where(new), corrections)) as fresh:
         changed = as_values(corrections.where(new))
         changes = Changes(run.first, run.through, fresh, changed, written, corrections)
         _update_totals(gold, changes, progress, after_step)
@@ -230,8 +229,6 @@ def _update_tables(
         progress(_phase("sensors"))
         update_sensors(silver, gold, changes)
         after_step("sensors")
-    finally:
-        fresh.unpersist()
 
 
 def _update_totals(

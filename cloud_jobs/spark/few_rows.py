@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from pyspark.sql import DataFrame
 
 from cloud_jobs.limits import VALUES_MAX
@@ -17,3 +20,16 @@ def as_values(rows: DataFrame) -> DataFrame:
     if found.num_rows > VALUES_MAX:
         return rows
     return rows.sparkSession.createDataFrame(found, rows.schema)
+
+
+@contextmanager
+def held(rows: DataFrame) -> Iterator[DataFrame]:
+    """Yield the rows for several queries: in the driver's memory, or in Spark's cache if too many.
+
+    Queries of rows in memory have short plans, which Spark analyses quickly.
+    """
+    cached = rows.persist()
+    try:
+        yield as_values(cached)
+    finally:
+        cached.unpersist()
