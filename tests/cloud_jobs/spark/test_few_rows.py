@@ -2,9 +2,10 @@
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 from cloud_jobs.spark import few_rows
-from cloud_jobs.spark.few_rows import as_values
+from cloud_jobs.spark.few_rows import as_values, held
 
 ROWS = [("gw-1", 1), ("gw-2", None), (None, 3)]
 
@@ -14,14 +15,29 @@ def test_few_rows_are_values_of_the_same_columns_and_more_stay_a_plan(
 ) -> None:
     monkeypatch.setattr(few_rows, "VALUES_MAX", len(ROWS))
     rows = spark.createDataFrame(ROWS, "gateway string, sequence long")
-    held = as_values(rows)
-    assert held is not rows
-    assert (held.schema, held.collect()) == (rows.schema, rows.collect())
+    values = as_values(rows)
+    assert values is not rows
+    assert (values.schema, values.collect()) == (rows.schema, rows.collect())
     more = rows.unionByName(rows)
     assert as_values(more) is more
 
 
 def test_no_rows_have_their_columns(spark: SparkSession) -> None:
     nothing = spark.createDataFrame([], "gateway string, day date")
-    held = as_values(nothing)
-    assert (held.schema, held.collect()) == (nothing.schema, [])
+    values = as_values(nothing)
+    assert (values.schema, values.collect()) == (nothing.schema, [])
+
+
+@pytest.mark.parametrize("values_max", [len(ROWS), len(ROWS) - 1])
+def test_held_rows_are_computed_once(
+    values_max: int, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(few_rows, "VALUES_MAX", values_max)
+    rows = spark.createDataFrame(ROWS, "gateway string, sequence long")
+    drawn = rows.withColumn("drawn", F.rand())
+    with held(drawn) as kept:
+        assert sorted(kept.select("drawn").collect()) == sorted(kept.select("drawn").collect())
+        is_cached = kept.storageLevel.useMemory
+    # The cache is used only for rows that are too many for the driver, and is given back.
+    assert is_cached is (values_max < len(ROWS))
+    assert not drawn.storageLevel.useMemory
