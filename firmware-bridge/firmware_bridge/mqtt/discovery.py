@@ -12,7 +12,9 @@ from typing import Final
 from firmware_bridge.mqtt.home_assistant_names import (
     friendly_name_of,
     is_diagnostic,
+    is_difference,
     is_interval,
+    is_net,
     is_register,
     medium_of,
 )
@@ -176,12 +178,15 @@ def _keys_of_number(
     rule = port.readings.rules.get(name)
     shown = sensor_keys_of(
         port.units.get(name) or (rule.unit if rule is not None else None) or value.unit,
-        is_meter=is_register(name) or (port.is_meter and not is_interval(name)),
-        is_net=name.startswith("energy_net"),
-        medium=medium_of(name, described.facts),
+        is_meter=(port.is_meter or is_register(name)) and not is_interval(name),
+        is_net=is_net(name),
+        # Outside a meter, the volume of water may be what a tank contains.
+        medium=medium_of(name, described.facts)
+        if port.is_meter or not name.endswith("_volume")
+        else None,
     )
     keys = {
-        "dev_cla": shown.device_class,
+        "dev_cla": None if is_difference(name) else shown.device_class,
         "unit_of_meas": shown.unit,
         "stat_cla": shown.state_class,
     }

@@ -48,17 +48,34 @@ every day. `charged` and `discharged` are those of a battery.
 
 _INTERVAL = re.compile(
     r"interval_values(?:/.+)?|[0-9]+-[0-9]+:[0-9]+\.(?:29(?:\..+)?|8\.[0-9]+\.9[6-9])"
+    r"|.+_(?:max|min|error)(?:_.+)?"
 )
 """Names and OBIS codes of amounts in one interval of a load profile (IEC 62056-61: D is 29), and in
-the last 1, 7, 30 and 365 days (the German basic meter of FNN: F is 96 to 99)."""
+the last 1, 7, 30 and 365 days (the German basic meter of FNN: F is 96 to 99), and names of M-Bus
+values that are a maximum, a minimum, or the value during an error."""
+_NET = re.compile(r"energy_net(?:_.+)?|1-[0-9]+:(?:16|36|56|76)\.8\..+")
+_DIFFERENCE = re.compile(r"(?:.+_)?temperature_difference(?:_.+)?")
 
 
 def is_interval(name: str) -> bool:
-    """Return True if a value with this name is the amount of one interval.
+    """Return True if a value with this name is an amount in one interval, or an extreme value.
 
     Such a value is not a counter, because it may decrease.
     """
     return _INTERVAL.fullmatch(name) is not None
+
+
+def is_net(name: str) -> bool:
+    """Return True for a counter of imported minus exported energy, which can decrease."""
+    return _NET.fullmatch(name) is not None
+
+
+def is_difference(name: str) -> bool:
+    """Return True for a difference of temperatures.
+
+    Home Assistant would convert 5 K of the device class `temperature` to -268.15 °C.
+    """
+    return _DIFFERENCE.fullmatch(name) is not None
 
 
 def is_register(name: str) -> bool:
@@ -72,9 +89,11 @@ def is_register(name: str) -> bool:
 def medium_of(name: str, facts: Mapping[str, str]) -> str | None:
     """Return the medium that a value measures: "gas", "water" or "heat".
 
-    Return None if it is unknown. `facts` contains the types of the meters that the device reads.
-    For example, an `mbus_1_type` of `003` means gas.
+    Return None if it is unknown, or if the value is the amount of one interval. `facts` contains
+    the types of the meters that the device reads. For example, an `mbus_1_type` of `003` means gas.
     """
+    if is_interval(name):
+        return None
     part = _MBUS.fullmatch(name)
     if part is not None:
         kind = facts.get(f"mbus_{part[1]}_type", "")

@@ -86,6 +86,7 @@ _KEYS: Final = {
     "m2": SensorKeys("m²", None),
     "m3/s": SensorKeys("m³/s", None),
     "m3/h": SensorKeys("m³/h", "volume_flow_rate"),
+    "m3/min": SensorKeys("m³/min", None),
     "l/s": SensorKeys("L/s", None),
     "l/min": SensorKeys("L/min", "volume_flow_rate"),
     "ug/m3": SensorKeys("µg/m³", None),

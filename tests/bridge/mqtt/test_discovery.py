@@ -225,3 +225,33 @@ def test_the_gateway_is_a_device_with_a_problem_sensor_and_its_page() -> None:
     assert problem["ent_cat"] in schema.ENTITY_CATEGORIES
     assert state_of(problem, problem_payload(["a port is not open"])) == problem["pl_on"]
     assert state_of(problem, problem_payload([])) == problem["pl_off"]
+
+
+@pytest.mark.parametrize(
+    ("name", "unit", "is_meter", "keys"),
+    [
+        ("energy", "kWh", True, ("energy", "kWh", "total_increasing")),
+        ("energy_max", "kWh", True, ("energy", "kWh", None)),
+        ("energy_import_max", "kWh", False, ("energy", "kWh", None)),
+        ("1-0:16.8.0.18", "kWh", True, ("energy", "kWh", "total")),
+        # Home Assistant would convert a difference in K to °C as if it were a temperature.
+        ("temperature_difference", "K", True, (None, "K", "measurement")),
+        ("temperature_difference_max", "K", True, (None, "K", "measurement")),
+        ("gas_volume", "m3", True, ("gas", "m³", "total_increasing")),
+        ("water_total", "l", False, ("water", "L", "total_increasing")),
+        # What a tank contains may fall.
+        ("water_volume", "l", False, (None, "L", "measurement")),
+        ("volume_flow", "m3/min", True, (None, "m³/min", "measurement")),
+    ],
+)
+def test_only_what_can_never_fall_is_a_counter(
+    name: str, unit: str, is_meter: bool, keys: tuple[str | None, ...]
+) -> None:
+    seen = Seen({})
+    seen.note("p", "meter", {name: [Measurement(name, 0.2, unit)]})
+    port = DescribedPort("p", Readings(), {}, is_meter=is_meter)
+    found = config_of(
+        "g", "meter", seen.devices["meter"], port, availability_topic=None, version="1"
+    )
+    shown = json.loads(found or b"")["cmps"][name]
+    assert tuple(shown.get(key) for key in ("dev_cla", "unit_of_meas", "stat_cla")) == keys

@@ -5,6 +5,7 @@ from firmware_bridge.mqtt.home_assistant_names import (
     friendly_name_of,
     is_diagnostic,
     is_interval,
+    is_net,
     is_register,
     medium_of,
 )
@@ -79,3 +80,14 @@ def test_an_amount_of_one_interval_is_no_counter() -> None:
     others = ["energy_import", "1-0:1.8.0", "monthly_values/1", "1-0:29.8.0", "interval"]
     others += ["1-0:1.8.0.100", "1-0:1.8.0.01"]
     assert [each for each in [*amounts, *others] if is_interval(each)] == amounts
+
+
+def test_an_extreme_value_is_no_counter() -> None:
+    extremes = ["energy_max", "volume_min_t1", "energy_error_storage_1", "energy_import_max"]
+    assert [each for each in [*extremes, "energy_storage_1"] if is_interval(each)] == extremes
+    assert medium_of("8-1:1.29.0", {}) is None
+
+
+def test_a_net_counter_is_known_by_its_name_and_its_codes() -> None:
+    counters = ["energy_net", "energy_net_l1", "1-0:16.8.0.18", "1-1:36.8.0"]
+    assert [each for each in [*counters, "energy_import", "1-0:1.8.0"] if is_net(each)] == counters
