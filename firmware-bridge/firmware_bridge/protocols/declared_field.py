@@ -10,7 +10,7 @@ from firmware_bridge.protocols.frame import Damaged
 from firmware_bridge.readings.measurement import INTEGER_MAX, Measurement, Quantities
 from firmware_bridge.readings.scaling import OutOfRange, scaled
 from gateway.process.declarations.names import Name
-from gateway.process.declarations.quantities import Number, Text, Whole
+from gateway.process.declarations.quantities import Factor, Number, Text, Whole
 from gateway.process.declarations.section import Section
 
 Form = Literal["u8", "i8", "u16", "i16", "u24", "u32", "i32", "u64", "i64", "f32", "f64"]
@@ -44,7 +44,7 @@ class FrameField(Section):
     name: Name
     at: Annotated[int, Whole(0, 255)]
     type: Form = "u8"
-    scale: Annotated[float, Number()] = 1
+    scale: Annotated[float, Factor()] = 1
     offset: Annotated[float, Number()] = 0
     unit: Unit | None = None
 

@@ -13,7 +13,7 @@ from firmware_bridge.protocols.modbus_no_value import (
 )
 from firmware_bridge.readings.scaling import scaled
 from gateway.process.declarations.names import Name
-from gateway.process.declarations.quantities import Number, Whole, refusal
+from gateway.process.declarations.quantities import Factor, Number, Whole, refusal
 from gateway.process.declarations.section import Section
 
 REGISTER_MAX = 65535
@@ -59,7 +59,7 @@ class Register(Section):
     word_order: ByteOrder | None = None
     byte_order: ByteOrder | None = None
     no_value: Annotated[NoValues | None, NoValue()] = None
-    scale: Annotated[float, Number()] = 1
+    scale: Annotated[float, Factor()] = 1
     scale_at: Annotated[int, Whole(0, REGISTER_MAX)] | None = None
     offset: Annotated[float, Number()] = 0
     unit: Unit | None = None

@@ -213,6 +213,25 @@ class Number(Quantity):
 
 
 @dataclass(frozen=True, slots=True)
+class Factor(Number):
+    """Annotation for a number by which values are multiplied. With 0, all values would be lost."""
+
+    @property
+    def allowed(self) -> str:
+        least = -self.magnitude_max if self.minimum is None else self.minimum
+        return f"a number from {least:g} to {self.magnitude_max:g}, but not 0"
+
+    def value_of(self, written: object) -> float:
+        value = Number.value_of(self, written)
+        if value == 0:
+            raise refusal(self.allowed)
+        return value
+
+    def schema(self) -> dict[str, Any]:
+        return {**Number.schema(self), "not": {"const": 0}}
+
+
+@dataclass(frozen=True, slots=True)
 class Text(Quantity):
     """Annotation for a string that must completely match the regular expression `pattern`.
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar, Literal
 
 from gateway.process.declarations.names import MeasurementName
-from gateway.process.declarations.quantities import Duration, Items, Number, Text, refusal
+from gateway.process.declarations.quantities import Duration, Factor, Items, Number, Text, refusal
 from gateway.process.declarations.section import Section
 
 DEFAULT_TOPIC = "sensors/{device}/{quantity}"
@@ -42,7 +42,7 @@ class QuantityRule(Section):
     }
 
     name: MeasurementName
-    scale: Annotated[float, Number()] = 1
+    scale: Annotated[float, Factor()] = 1
     offset: Annotated[float, Number()] = 0
     unit: Annotated[str, Text(r"[!-~]{1,32}", '1 to 32 ASCII characters, like "Cel"')] | None = None
     on_change: bool = False

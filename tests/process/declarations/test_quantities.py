@@ -7,6 +7,7 @@ from pydantic_core import PydanticCustomError
 
 from gateway.process.declarations.quantities import (
     Duration,
+    Factor,
     Number,
     Quantity,
     Size,
@@ -28,6 +29,7 @@ from gateway.process.declarations.quantities import (
         (Whole(1, 9), 9, 9, "9"),
         (Text("a+", "some a"), "aaa", "aaa", "aaa"),
         (Number(), 0.1, 0.1, "0.1"),
+        (Factor(), -0.1, -0.1, "-0.1"),
         (Number(minimum=0), 2, 2, "2"),
     ],
 )
@@ -56,6 +58,8 @@ def test_a_value_is_converted_and_shown_as_it_may_be_written(
         (Number(), float("nan")),
         (Number(10), -11),
         (Number(minimum=0), -0.5),
+        (Factor(), 0),
+        (Factor(), "1"),
         (Text("a+", "some a"), None),
     ],
 )
