@@ -151,9 +151,9 @@ def read_answer(answer: bytes, block: Block) -> Frame | Damage | Refused:
         return Refused(exception_of(answer[1]))
     if is_short(answer, block):
         return Refused(SHORT)
-    if answer[:_HEAD_BYTES] != bytes((block.function, block.value_bytes)):
+    if answer[:1] != bytes((block.function,)):
         return Damage("address")
-    if len(answer) != block.answer_bytes:
+    if len(answer) != block.answer_bytes or answer[1] != block.value_bytes:
         return Damage("length")
     quantities, skipped = quantities_of(answer[_HEAD_BYTES:], block.registers, block.first)
     return Frame(quantities, device=block.device, skipped=skipped)
