@@ -8,6 +8,8 @@ Soil moisture = 45 %, Heat index = 23.05 *C       names of up to three words
 import re
 from collections import Counter
 from dataclasses import dataclass
+from functools import reduce
+from operator import xor
 from typing import ClassVar, Literal
 
 from firmware_bridge.protocols.frame import TYPE, Damaged
@@ -52,6 +54,15 @@ _OF_ESP = re.compile(
     r"|ELF file SHA256:|ctx: (?:cont|sys)$|sp: [0-9a-f]{8} end: |epc1=0x"
     r"|[A-Z][A-Z0-9/ ]{7}: 0x[0-9a-f]{8}(?:  |$)"
 )
+# A checksum at the end of a line, as in NMEA: the XOR of the characters before the asterisk.
+_CHECKED = re.compile(r"\$?(.*[=:,][ \t]*[+-]?[0-9.]+)\*([0-9A-Fa-f]{2})", re.ASCII)
+# What ESP-IDF prints before the text of a log: `I (123) dht: `.
+_HEAD_OF_LOG = re.compile(r"[EWIDV] \([0-9:.]+\) [^\s=:]+: (?=.*=)")
+# A number with blanks between its thousands, as in `1 013.25`, and what may be one (`1 013`).
+_SPACED = re.compile(
+    r"([=:](?<![0-9]:)[ \t]*)([+-]?[0-9]{1,3}(?:[ \u00a0\u202f][0-9]{3})+[.,][0-9]+)(?![^\s;|&,])"
+)
+_PART_OF_SPACED, _REST_OF_SPACED = re.compile(r"[+-]?[0-9]{1,3}"), re.compile(r"[0-9]{3}")
 _HIDE = {ord(each): 0xE000 + ord(each) for each in " \t;|&,=:"}
 _SHOW = {hidden: each for each, hidden in _HIDE.items()}
 """Maps private-use characters to separators. Until a line is split, the separators inside its
@@ -113,19 +124,26 @@ class PairReader:
         """
         if _OF_ESP.match(line):
             raise Damaged("syntax")
+        if line[-3:-2] == "*":
+            line = _without_checksum(line)
+        if line[1:3] == " (" and not self._takes_colons:
+            line = _HEAD_OF_LOG.sub("", line)
         parts = self._parts_of(line := unwrapped(line))
         if not parts or not all("=" in part for part in parts):
             parts = self._explained(line)
         values = LineValues(self._kinds, skipped)
-        latest = ""
+        latest = text = ""
         for part in parts:
-            name, sign, text = part.partition("=")
+            name, sign, written = part.partition("=")
             if sign:
-                latest = name_for(name)
+                latest, text = name_for(name), written
                 self._add(values, latest, text.translate(_SHOW))
             elif latest and (unit := unit_of(part)) is not None:
                 values.add_unit(latest, unit)
                 latest = ""
+            elif _REST_OF_SPACED.fullmatch(part) and _PART_OF_SPACED.fullmatch(text):
+                values.remove(latest)
+                values.skip("syntax")
             else:
                 values.skip("syntax")
         return values.finish()
@@ -136,7 +154,7 @@ class PairReader:
         Raises:
             Damaged: with reason "syntax" if the line is prose.
         """
-        line = with_short_degrees(line)
+        line = with_short_degrees(_SPACED.sub(_without_blanks, line))
         parts = self._parts_of(line)
         joined = _LONG_NAME.sub(self._with_joined_name, line)
         if joined != line and _is_explained(joined_parts := self._parts_of(joined)):
@@ -170,6 +188,24 @@ class PairReader:
             if damage.reason == TYPE and name in self._declared:
                 raise
             values.skip(damage.reason)
+
+
+def _without_checksum(line: str) -> str:
+    """Return a line without the checksum at its end, if it has one.
+
+    Raises:
+        Damaged: with reason "checksum" if it is wrong.
+    """
+    found = _CHECKED.fullmatch(line)
+    if found is None:
+        return line
+    if reduce(xor, found[1].encode("utf-8", "surrogateescape"), 0) != int(found[2], 16):
+        raise Damaged("checksum")
+    return found[1]
+
+
+def _without_blanks(found: re.Match[str]) -> str:
+    return found[1] + "".join(found[2].split())
 
 
 def _is_prose(parts: list[str]) -> bool:

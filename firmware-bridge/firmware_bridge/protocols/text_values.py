@@ -126,6 +126,10 @@ class LineValues:
                 raise
             self._skipped[NOT_MEASURED] += 1
 
+    def remove(self, name: str) -> None:
+        """Remove a value, which turned out to be only the beginning of a number."""
+        self._values.pop(name, None)
+
     def add_or_skip(self, name: str, written: Value | None, *, is_text: bool = False) -> None:
         """Add a value. If the value cannot be read, count it and skip it."""
         try:
