@@ -227,7 +227,8 @@ class MBusPoller(Poller):
         found, more = read_records(data, header, self._skipped)
         now.header = header
         for name, measurements in found.items():
-            now.quantities.setdefault(name, measurements)
+            if now.quantities.setdefault(name, measurements) != measurements:
+                self._skipped["name"] += 1
         now.telegrams += 1
         now.repeats = 0
         if more and now.telegrams < TELEGRAMS_MAX:

@@ -223,3 +223,12 @@ def test_a_further_telegram_that_does_not_arrive_costs_itself() -> None:
             found = poller.read(bad) if bad else poller.time_out(bad)
         assert values(found)["water_volume"] == 0.001
         assert poller.take_skipped() == {"truncated": 1}
+
+
+def test_another_value_of_the_same_name_in_a_further_telegram_is_counted() -> None:
+    poller, _ = begun(PRIMARY)
+    poller.read(ACK)
+    poller.read(telegram("04 06 01000000 02 59 0a00 1f"))
+    found = poller.read(telegram("04 06 02000000 02 59 0a00"))
+    assert values(found)["energy"] == 1
+    assert poller.take_skipped() == {"name": 1}
