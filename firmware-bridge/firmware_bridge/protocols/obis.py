@@ -107,6 +107,7 @@ _MBUS_NAMES: Final[Mapping[str, str]] = {
     "24.2.1": "reading",
     "24.2.3": "reading",  # Belgian gas, not converted to normal temperature
     "24.4.0": "valve",
+    "96.3.10": "switch",
     "96.1.0": "id",
     "96.1.1": "id",
     "96.1.2": "ean",

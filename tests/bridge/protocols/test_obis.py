@@ -11,6 +11,7 @@ from firmware_bridge.readings.names import is_name
         ("1-0:1.8.1", "energy_import_t1"),
         ("0-2:24.2.1", "mbus_2_reading"),
         ("0-0:24.2.1", "0-0:24.2.1"),
+        ("0-2:96.3.10", "mbus_2_switch"),
         ("255-255:255.255.254", "255-255:255.255.254"),
         ("1-0:21.7.255", "power_import_l1"),
         ("1-0:1.7.0", "power_import"),
