@@ -10,6 +10,10 @@ from functools import reduce
 from operator import xor
 from typing import Final, NamedTuple
 
+SEVEN_BITS: Final = bytes(range(128)) * 2
+"""Table for `bytes.translate` that clears the parity bit of characters with 7 data bits."""
+PARITY: Final = "parity"
+"""Reason for damage if the line has 7 data bits, but is configured with 8."""
 _WORD = 0xFFFF
 
 

@@ -18,6 +18,7 @@ from functools import reduce
 from operator import xor
 from typing import Annotated, ClassVar, Final
 
+from firmware_bridge.protocols.checksums import PARITY, SEVEN_BITS
 from firmware_bridge.protocols.dsmr_telegram import read_telegram
 from firmware_bridge.protocols.frame import TYPE, Damage, Frame, Outcome
 from firmware_bridge.protocols.interface import (
@@ -218,7 +219,9 @@ class D0Poller(Poller):
         """Return the reason why no complete telegram arrived in time."""
         if not answer.strip(b"\0\r\n"):
             return Damage("no_answer")
-        return Damage("truncated" if _IDENTIFICATION.search(answer) else "noise")
+        if _IDENTIFICATION.search(answer):
+            return Damage("truncated")
+        return Damage(PARITY if _IDENTIFICATION.search(answer.translate(SEVEN_BITS)) else "noise")
 
     def end(self, outcome: Outcome, now_seconds: float) -> str:
         """Return an empty string, because no outcome of a poll needs a log message.

@@ -18,7 +18,7 @@ from functools import reduce
 from operator import xor
 from typing import Annotated, ClassVar
 
-from firmware_bridge.protocols.checksums import crc16_arc
+from firmware_bridge.protocols.checksums import PARITY, SEVEN_BITS, crc16_arc
 from firmware_bridge.protocols.dlms_security import (
     KEY_DESCRIPTIONS,
     MeterKeys,
@@ -47,7 +47,9 @@ _CIPHERED_START, _CIPHERED_HEAD_BYTES = b"\xdb\x08", 14
 _CIPHERED_LENGTH_AT, _LENGTH_BYTES = 10, {b"\x81": 2, b"\x82": 3}
 _SECURITY = (b"", b"\x20", b"\x30")
 # The second byte of a ciphered start may not have arrived yet.
-_ANY_START = re.compile(rb"/|\xdb(?:\x08|\Z)")
+_ANY_START = re.compile(rb"[/\xaf]|\xdb(?:\x08|\Z)")
+# '/' with even parity, as a line of 7E1 sends it. The port then has 8 data bits by mistake.
+_START_WITH_PARITY = b"\xaf"
 _STX, _ETX = b"\x02", b"\x03"
 _BCC_BYTES = 2
 _CRC, _NO_CRC = re.compile(rb"[0-9A-Fa-f]{4}"), b"0000"
@@ -116,11 +118,13 @@ class DsmrDecoder(ScanningDecoder):
 
         Raises:
             Damaged: with reason "truncated" if another telegram begins before the end of this one,
-                or "overlong" if it is too long.
+                "overlong" if it is too long, or "parity" if its characters have a parity bit.
         """
-        if not buffer.startswith(_START, position):
-            return _end_of_ciphered(buffer, position)
         head = buffer[position : position + _HEAD_BYTES]
+        if head.startswith(_START_WITH_PARITY):
+            return _end_of_parity(head, position)
+        if not head.startswith(_START):
+            return _end_of_ciphered(buffer, position)
         if len(head) < _HEAD_BYTES and (len(head) == 1 or head[1:].isalpha()):
             return None
         if not _HEAD.match(head):
@@ -195,6 +199,19 @@ class EncryptedDecoder(ScanningDecoder):
         if not telegram.startswith(_START):
             raise Damaged("key")
         return self._telegrams.read_frame(telegram)
+
+
+def _end_of_parity(head: bytes, position: int) -> int | None:
+    """Return None if `head` is too short to tell, or `position` if it is not that of a telegram.
+
+    Raises:
+        Damaged: with reason "parity" if it is the head of a telegram with parity bits.
+    """
+    if len(head) < _HEAD_BYTES:
+        return None
+    if _HEAD.match(head.translate(SEVEN_BITS)):
+        raise Damaged(PARITY)
+    return position
 
 
 def _end_of_ciphered(buffer: bytes, position: int) -> int | None:

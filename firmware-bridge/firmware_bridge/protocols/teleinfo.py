@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Final, NamedTuple
 
+from firmware_bridge.protocols.checksums import PARITY, SEVEN_BITS
 from firmware_bridge.protocols.delimited import DelimitedDecoder
 from firmware_bridge.protocols.dsmr_time import seconds_of
 from firmware_bridge.protocols.frame import TYPE, Damaged, Frame
@@ -183,7 +184,8 @@ class TeleinfoDecoder(DelimitedDecoder):
     def _group_of(self, line: bytes) -> list[str]:
         """Return the label, time and value of a group, or an empty list if the group is damaged."""
         if not _LABEL.match(line):
-            self.tally.damaged["syntax"] += 1
+            has_parity = _LABEL.match(line.translate(SEVEN_BITS)) is not None
+            self.tally.damaged[PARITY if has_parity else "syntax"] += 1
             return []
         is_standard = _TAB in line
         content, checksum = (line[:-1], line[-1]) if is_standard else (line[:-2], line[-1])

@@ -23,6 +23,7 @@ _FAULTS: Final = {
     "checksum": "answers with a wrong checksum",
     "truncated": "sends only the beginning of an answer",
     "noise": "is polled, but the received bytes are not an answer",
+    "parity": "answers with characters of 7 bits and a parity bit",
     "overlong": "sends more bytes than an answer has",
     "length": "answers with a wrong number of registers",
     "unsent": "cannot be polled: the port does not accept the request",
@@ -33,6 +34,7 @@ _FAULTS: Final = {
 }
 _CHECK: Final = {
     "no_answer": "check its power, address, wiring and the line settings",
+    "parity": 'set line = "300 7E1"',
     "unsent": "check the adapter or the connection",
 }
 

@@ -24,6 +24,7 @@ _ADVICE = {
     "encrypted": "the meter encrypts: give its key with key_file",
     "layout": "the order of its values is unknown; make a recording: `oncegate serial record`",
     "key": "the key in key_file, or authentication_key_file, is not this meter's",
+    "parity": 'the characters have 7 bits and a parity bit: set line, such as line = "9600 7E1"',
     "type": "a quantity keeps the type of its first value; declare another with the key types, "
     "or rename the port of a device that was replaced",
 }

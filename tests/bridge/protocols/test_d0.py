@@ -209,3 +209,10 @@ def test_no_bytes_make_it_raise_and_the_next_conversation_is_read(
     assert isinstance(poller.next_step(10.0), Request)
     poller.read(IDENTIFICATION)
     assert values(poller.read(telegram()))["energy_import"] == 123.456
+
+
+def test_an_identification_of_7_bits_on_a_line_of_8_names_the_line() -> None:
+    poller, _ = begun()
+    answer = bytes(e | (0x80 if e.bit_count() % 2 else 0) for e in IDENTIFICATION)
+    assert poller.read(answer) is None
+    assert poller.time_out(answer) == Damage("parity")

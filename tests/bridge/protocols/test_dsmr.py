@@ -213,3 +213,16 @@ def test_an_encrypted_message_longer_than_a_telegram_is_passed_over() -> None:
     found = decoder.feed(ciphered(bytes(TELEGRAM_BYTES_MAX + 1))[:100] + ciphered(LONG))
     assert values(found + decoder.flush()) == [0.244]
     assert decoder.tally.damaged["overlong"] == 1
+
+
+def with_parity(data: bytes) -> bytes:
+    return bytes(each | (0x80 if each.bit_count() % 2 else 0) for each in data)
+
+
+def test_a_telegram_of_7_bits_on_a_line_of_8_names_the_line() -> None:
+    decoder = Dsmr(crc=False).decoder()
+    for each in with_parity(telegram("1-0:1.8.0(000123.456*kWh)")) * 2:
+        assert decoder.feed(bytes((each,))) == []
+    assert (decoder.tally.damaged, decoder.tally.foreign) == ({"parity": 2}, {})
+    decoder.feed(b"\xaf\x00\x01\x02\x03\x04\x05")
+    assert decoder.tally.damaged == {"parity": 2}

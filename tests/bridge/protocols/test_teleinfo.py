@@ -145,3 +145,11 @@ def test_any_mixture_gives_the_same_in_any_pieces(parts: list[bytes]) -> None:
 @given(st.lists(st.binary(max_size=300), max_size=10))
 def test_no_bytes_make_the_framing_raise_or_lose_the_next_frame(noise: list[bytes]) -> None:
     check_good_frame_survives(make, noise, b"\x03" + OTHER, make().feed(OTHER))
+
+
+def test_groups_of_7_bits_on_a_line_of_8_name_the_line() -> None:
+    decoder = Teleinfo().decoder()
+    decoder.begin(mid_line=False)
+    frame = frame_of(historic("ADCO", "021528603314"), historic("PAPP", "00750"))
+    assert decoder.feed(bytes(e | (0x80 if e.bit_count() % 2 else 0) for e in frame)) == []
+    assert decoder.tally.damaged == {"parity": 2, "syntax": 1}  # the STX is not one

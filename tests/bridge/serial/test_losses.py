@@ -101,3 +101,10 @@ async def test_a_meter_of_another_time_zone_is_named_in_the_log(
     assert "the times of sensor are 1 h ahead of the gateway's clock: set utc_offset = 2" in (
         caplog.text
     )
+
+
+def test_damage_from_parity_bits_is_logged_with_the_key_that_removes_them(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    Losses(PortStatus("meter", "dsmr", "path")).check_damage({"parity": 1})
+    assert 'set line, such as line = "9600 7E1"' in caplog.records[0].getMessage()
