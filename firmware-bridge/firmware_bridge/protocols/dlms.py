@@ -11,8 +11,8 @@ import re
 from dataclasses import dataclass
 from typing import ClassVar, Final
 
-from firmware_bridge.protocols.dlms_data import data_at
-from firmware_bridge.protocols.dlms_link import FRAME_BYTES_MAX, Part, end_of_frame, part_of
+from firmware_bridge.protocols.dlms_data import Data, data_at
+from firmware_bridge.protocols.dlms_link import FRAME_BYTES_MAX, LLC, Part, end_of_frame, part_of
 from firmware_bridge.protocols.dlms_security import (
     CIPHERED,
     KEY_DESCRIPTIONS,
@@ -28,6 +28,8 @@ from gateway.process.declarations.serial_line import Line
 MESSAGE_BYTES_MAX: Final = 8192
 """Maximum bytes in all parts of one message. Meters send 100 to 800."""
 _NOTIFICATION, _BLOCK = 0x0F, 0xE0
+_OTHER_CIPHERING: Final = (b"\xdc", b"\xdd")
+"""First bytes of general-ded-ciphering and general-ciphering, which are not supported."""
 _INVOCATION_BYTES = 5
 _LAST_BLOCK = 0x80
 _BLOCK_HEAD_BYTES = 6
@@ -182,6 +184,8 @@ class DlmsDecoder(ScanningDecoder):
         return blocks
 
     def _frame_of(self, message: bytes) -> Frame:
+        if message[:1] in _OTHER_CIPHERING:
+            raise Damaged("encrypted")
         is_ciphered = message[:1] == bytes((CIPHERED,))
         if is_ciphered:
             message = decrypted(message, self._settings.key, self._settings.authentication_key)
@@ -195,16 +199,48 @@ class DlmsDecoder(ScanningDecoder):
             raise damage if checked or damage.reason != "dlms" else Damaged("key") from None
 
     def _notification_in(self, message: bytes) -> Frame:
-        if message[:1] != bytes((_NOTIFICATION,)):
-            raise Damaged("dlms")
-        at = _INVOCATION_BYTES
-        # The time consists of octets with or without their tag. It may also be missing.
-        at += message[at : at + 1] == bytes((_OCTETS,))
-        found = length_at(message, at)
-        if found is None:
-            raise Damaged("dlms")
-        data, _ = data_at(message, found[1] + found[0])
+        """Decode a notification, and those that follow it in the same message.
+
+        Landis+Gyr E450 meters in Thurgau send one notification per minute, and three of them in one
+        frame. The latest values come last.
+        """
+        data, end = _data_of_notification(message, 0)
         quantities = read_values(data, self.tally.skipped)
+        while end < len(message) and (at := _next_notification(message, end)) is not None:
+            try:
+                data, end = _data_of_notification(message, at)
+                found = read_values(data, self.tally.skipped)
+            except Damaged as damage:
+                self.tally.skipped[damage.reason] += 1
+                break
+            for name, measurements in found.items():
+                quantities.setdefault(name, []).extend(measurements)
         if changed := self.kinds.keep(quantities):
             self.tally.skipped[TYPE] += changed
         return Frame(quantities)
+
+
+def _data_of_notification(message: bytes, at: int) -> tuple[Data, int]:
+    """Return the data of the notification at the position `at`, and the position after it.
+
+    Raises:
+        Damaged: with reason "dlms" if it is invalid.
+    """
+    if message[at : at + 1] != bytes((_NOTIFICATION,)):
+        raise Damaged("dlms")
+    at += _INVOCATION_BYTES
+    # The time consists of octets with or without their tag. It may also be missing.
+    at += message[at : at + 1] == bytes((_OCTETS,))
+    found = length_at(message, at)
+    if found is None:
+        raise Damaged("dlms")
+    return data_at(message, found[1] + found[0])
+
+
+def _next_notification(message: bytes, end: int) -> int | None:
+    """Return the position of the notification that begins at `end`, or None if there is none.
+
+    An LLC header may come before it.
+    """
+    at = end + len(LLC[0]) if message.startswith(LLC, end) else end
+    return at if message[at : at + 1] == bytes((_NOTIFICATION,)) else None

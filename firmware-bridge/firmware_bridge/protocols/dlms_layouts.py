@@ -33,9 +33,12 @@ class Object(NamedTuple):
     unit: int | None = None
 
 
-def objects_of(data: list[Data]) -> Iterator[Object]:
-    """Yield the objects in a decoded message, or nothing if no known layout fits the message."""
-    for found in _objects_of(data):
+def objects_of(data: list[Data], without_code: list[Data]) -> Iterator[Object]:
+    """Yield the objects in a decoded message, or nothing if no known layout fits the message.
+
+    Numbers without an OBIS code are appended to `without_code`.
+    """
+    for found in _objects_of(data, without_code):
         measures = _measures(found.code)
         if found.unit is None and measures is not None and isinstance(found.value, int):
             yield found._replace(unit=_USUAL_UNITS.get(measures))
@@ -43,17 +46,17 @@ def objects_of(data: list[Data]) -> Iterator[Object]:
             yield found
 
 
-def _objects_of(data: list[Data]) -> Iterator[Object]:
+def _objects_of(data: list[Data], without_code: list[Data]) -> Iterator[Object]:
     if _is_list_of_objects(data[0] if data else None):
         yield from _landis_values(data)
     elif data and isinstance(data[0], str) and data[0].startswith("Kamstrup"):
-        yield from (_kamstrup_object(each) for each in _objects_with_codes(data))
+        yield from (_kamstrup_object(each) for each in _objects_with_codes(data, without_code))
     else:
         for order in _ORDERS_BY_LENGTH.get(len(data), ()):
             if _fits(data, order):
                 yield from _values_in(data, order)
                 return
-        yield from _objects_with_codes(data)
+        yield from _objects_with_codes(data, without_code)
 
 
 def code_of(data: Data) -> Code | None:
@@ -78,14 +81,14 @@ def _code_in(data: bytes) -> Code:
     return Code.of([str(each) for each in (medium, channel, *data[2:])])
 
 
-def _objects_with_codes(data: list[Data]) -> Iterator[Object]:
+def _objects_with_codes(data: list[Data], without_code: list[Data]) -> Iterator[Object]:
     """Yield each value that follows an OBIS code, also within nested structures."""
     at = 0
     while at < len(data):
         each = data[at]
         at += 1
         if isinstance(each, list):
-            yield from _objects_with_codes(each)
+            yield from _objects_with_codes(each, without_code)
         elif (code := code_of(each)) is not None and at < len(data):
             value = data[at]
             at += 1
@@ -95,6 +98,8 @@ def _objects_with_codes(data: list[Data]) -> Iterator[Object]:
                 power, unit = _scale_of(data[at : at + 2])
                 at += 0 if unit is None else 2
             yield Object(code, value, power, unit)
+        elif isinstance(each, int) and not isinstance(each, bool):
+            without_code.append(each)
 
 
 def _scale_of(data: Data) -> tuple[int | None, int | None]:

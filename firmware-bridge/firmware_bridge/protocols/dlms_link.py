@@ -30,7 +30,7 @@ _HDLC_TYPE = 0xA0
 _ADDRESS_BYTES_MAX = 4
 _CONTROL_BYTES = 3
 """Bytes of the control field and the HCS."""
-_LLC = (b"\xe6\xe7\x00", b"\xe6\xe6\x00")
+LLC = (b"\xe6\xe7\x00", b"\xe6\xe6\x00")
 
 
 class Part(NamedTuple):
@@ -97,7 +97,7 @@ def _part_of_hdlc(frame: bytes) -> Part:
         raise Damaged("checksum")
     at = _after_address(content, _after_address(content, 2))
     data = content[at + _CONTROL_BYTES : -2]
-    is_first = data.startswith(_LLC)
+    is_first = data.startswith(LLC)
     return Part(data[3:] if is_first else data, True if is_first else None, not frame[1] & 8)
 
 

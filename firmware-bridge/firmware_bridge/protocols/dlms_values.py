@@ -30,7 +30,8 @@ def read_values(data: Data, skipped: Counter[str]) -> Quantities:
         raise Damaged("layout")
     quantities: Quantities = {}
     codes: dict[str, Code] = {}
-    for found in objects_of(data):
+    without_code: list[Data] = []
+    for found in objects_of(data, without_code):
         try:
             measurement = _measurement_of(found)
         except Damaged as damage:
@@ -44,6 +45,8 @@ def read_values(data: Data, skipped: Counter[str]) -> Quantities:
             quantities.setdefault(measurement.name, [measurement])
     if not quantities:
         raise Damaged("layout")
+    if without_code:
+        skipped["layout"] += len(without_code)
     return quantities
 
 

@@ -175,3 +175,38 @@ def test_any_mixture_gives_the_same_in_any_pieces(parts: list[bytes]) -> None:
 @given(st.lists(st.binary(max_size=300), max_size=10))
 def test_no_bytes_make_the_framing_raise_or_lose_the_next_message(noise: list[bytes]) -> None:
     check_good_frame_survives(make, noise, GOOD + GOOD, make().feed(GOOD))
+
+
+# What a Landis+Gyr E450 in Thurgau sends every three minutes: three notifications in one frame.
+THURGAU = bytes.fromhex(
+    "7E A06D CE FF 03 13 90F1"
+    "E6E700 0F0008FD7B 0C07E80B03071300 0FFF800000 0202 0601410C28 0600000000"
+    "E6E700 0F0008FD7C 0C07E80B03071301 0FFF800000 0202 0601410C3A 0600000000"
+    "E6E700 0F0008FD7D 0C07E80B03071302 0FFF800000 0202 0601410C4B 0600000000 FDF2 7E"
+)
+
+
+def test_a_frame_of_numbers_without_codes_is_damage_and_names_its_layout() -> None:
+    decoder = make()
+    assert decoder.feed(THURGAU) == []
+    assert decoder.tally.damaged == {"layout": 1}
+
+
+@pytest.mark.parametrize("header", [b"\xe6\xe7\x00", b""])
+def test_several_notifications_in_one_frame_are_all_read(header: bytes) -> None:
+    def power(value: int) -> bytes:
+        return notification(structure(obis(1, 0, 1, 7, 0, 255), u32(value)))
+
+    decoder = make()
+    (frame,) = decoder.feed(hdlc(header.join(power(value) for value in (100, 200, 300))))
+    assert [each.value for each in frame.quantities["power_import"]] == [100, 200, 300]
+    (frame,) = decoder.feed(hdlc(power(1) + header + power(2)[:-2]))
+    assert [each.value for each in frame.quantities["power_import"]] == [1]
+    assert decoder.tally.skipped == {"dlms": 1}
+
+
+@pytest.mark.parametrize("first", [b"\xdc", b"\xdd"])
+def test_ciphering_that_is_not_supported_counts_as_encrypted(first: bytes) -> None:
+    decoder = make_with_key()
+    assert decoder.feed(hdlc(first + bytes(40))) == []
+    assert decoder.tally.damaged == {"encrypted": 1}

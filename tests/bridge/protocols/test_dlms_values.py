@@ -110,3 +110,12 @@ def test_a_time_is_the_meter_s() -> None:
     for never_set in (time(0), time(2026)[:4] + bytes(10)):
         with pytest.raises(Damaged, match="time"):
             time_text(never_set[2:])
+
+
+def test_a_number_that_no_code_explains_is_counted() -> None:
+    skipped: Counter[str] = Counter()
+    data = structure(
+        obis(1, 0, 1, 7, 0, 255), u32(5), scale(0, W), u16(7), structure(u32(1), u32(2))
+    )  # fmt: skip
+    assert read_values(data_at(data, 0)[0], skipped).keys() == {"power_import"}
+    assert skipped == {"layout": 3}
