@@ -48,3 +48,48 @@ def test_a_number_beyond_a_double_is_damage(read: Callable[[str], object], line:
     with pytest.raises(Damaged) as damage:
         read(line)
     assert damage.value.reason == "value"
+
+
+def read_values(line: str) -> dict[str, object]:
+    reader = PairReader(Kinds(), takes_colons="p:" in line)
+    return {name: each.value for name, each in reader.read(line, Counter()).items()}
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("s=1 013.25", {"s": 1013.25}),
+        ("s = 1 013,25 hPa t=2", {"s": 1013.25, "t": 2}),
+        ("p: 1\u202f013.25", {"p": 1013.25}),
+        ("n=-12 345 678.5;t=2", {"n": -12345678.5, "t": 2}),
+        # These may be one number or two.
+        ("t=21.5 p=1 013", {"t": 21.5}),
+        ("a=512 300 b=2", {"b": 2}),
+        ("t=21 45", {"t": 21}),
+        ("t=21.5 300", {"t": 21.5}),
+    ],
+)
+def test_a_number_with_blanks_between_its_thousands_is_never_read_in_part(
+    line: str, expected: dict[str, float]
+) -> None:
+    assert read_values(line) == expected
+
+
+@pytest.mark.parametrize("line", ["t=21.5,h=40*2C", "$t=21.5,h=40*2c"])
+def test_a_checksum_at_the_end_of_a_line_is_checked_and_is_no_part_of_the_value(line: str) -> None:
+    assert read_values(line) == {"t": 21.5, "h": 40}
+    with pytest.raises(Damaged, match="checksum"):
+        read_values(line.replace("21.5", "21.6"))
+    assert read_values("id=ab*5A") == {"id": "ab*5A"}
+
+
+@pytest.mark.parametrize("head", ["I (123) dht: ", "W (12:00:01.123) dht: "])
+def test_the_head_of_a_log_of_esp_idf_is_skipped(head: str) -> None:
+    assert read_values(f"{head}t=21.5 h=40") == {"t": 21.5, "h": 40}
+    for line in (
+        "I (108) esp_image: segment 0: paddr=00010020 vaddr=3f400020 size=0e6e8h ( 59112) map",
+        "I (599) wifi:mode : sta",
+        "I (28) boot: chip revision: v3.0",
+    ):
+        with pytest.raises(Damaged, match="syntax"):
+            read_values(line)
