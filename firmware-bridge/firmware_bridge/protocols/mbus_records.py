@@ -40,6 +40,8 @@ _NAME_ALWAYS_VALID: Final = 48
 _IN_ERROR, _NINE_NINE = 3, b"\x99"
 """DIF function of a value in the error state, and the bytes that meters then send in place of one.
 """
+_ABSOLUTE_ZERO: Final = -273.15
+"""Lowest temperature in °C. Below it is what meters send without a sensor: 0x8000 is -3276.8 °C."""
 _LONG_NUMBERS: Final = {0xF0: 16, 0xF1: 20, 0xF2: 24, 0xF3: 28, 0xF4: 32, 0xF5: 48, 0xF6: 64}
 """Bytes of long binary numbers, by the length code."""
 _NUMBER_BYTES_MAX: Final = 8
@@ -223,9 +225,12 @@ def _value_of(data: bytes, form: int, meaning: Meaning) -> Value:
         return in_range(int.from_bytes(data, "little"))
     if meaning.form not in ("number", "bits"):
         return data[::-1].hex() if form > 8 else str(number_of(data, form))
-    return in_range(
+    value = in_range(
         scaled(number_of(data, form), scale=meaning.factor, power_of_ten=meaning.power_of_ten)
     )
+    if meaning.unit == "Cel" and value < _ABSOLUTE_ZERO:
+        raise Damaged("not_measured")
+    return value
 
 
 def _variable_bytes(size: int) -> int:

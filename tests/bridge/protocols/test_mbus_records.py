@@ -110,6 +110,8 @@ def test_a_second_value_of_one_name_is_counted_in_it() -> None:
         ("94 10 da 6f 00000000", "time"),
         ("07 fd 17 ffffffffffffffff", "value"),
         ("02 7c 46" + "41" * 70 + "0500", "name"),
+        ("02 5a 0080", "not_measured"),  # -3276.8 degrees
+        ("04 5a 00000080", "not_measured"),
     ],
 )
 def test_a_value_that_cannot_be_read_costs_itself(data: str, reason: str) -> None:
