@@ -57,7 +57,7 @@ _OF_ESP = re.compile(
 # A checksum at the end of a line, as in NMEA: the XOR of the characters before the asterisk.
 _CHECKED = re.compile(r"\$?(.*[=:,][ \t]*[+-]?[0-9.]+)\*([0-9A-Fa-f]{2})", re.ASCII)
 # What ESP-IDF prints before the text of a log: `I (123) dht: `.
-_HEAD_OF_LOG = re.compile(r"[EWIDV] \([0-9:.]+\) [^\s=:]+: (?=.*=)")
+_HEAD_OF_LOG = re.compile(r"[WIDV] \([0-9:.]+\) [^\s=:]+: (?=.*=)")
 # A number with blanks between its thousands, as in `1 013.25`, and what may be one (`1 013`).
 _SPACED = re.compile(
     r"([=:](?<![0-9]:)[ \t]*)([+-]?[0-9]{1,3}(?:[ \u00a0\u202f][0-9]{3})+[.,][0-9]+)(?![^\s;|&,])"

@@ -90,6 +90,7 @@ def test_the_head_of_a_log_of_esp_idf_is_skipped(head: str) -> None:
         "I (108) esp_image: segment 0: paddr=00010020 vaddr=3f400020 size=0e6e8h ( 59112) map",
         "I (599) wifi:mode : sta",
         "I (28) boot: chip revision: v3.0",
+        "E (99) i2c: err=-1",
     ):
         with pytest.raises(Damaged, match="syntax"):
             read_values(line)
