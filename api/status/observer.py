@@ -202,17 +202,29 @@ class Observer:
         self._forget_old_answers()
         question = self._questions.get(key)
         if question is None:
-            if len(self._questions) >= limits.QUESTIONS_MAX:
-                raise BrokerProblem(
-                    f"{limits.QUESTIONS_MAX} different questions to the broker are open already.",
-                    "Ask again in a moment, and less often.",
-                )
+            self._make_room()
             task = asyncio.ensure_future(ask())
             task.add_done_callback(_retrieve_exception)
             question = _Question(cast("asyncio.Task[Any]", task), time.monotonic())
             self._questions[key] = question
         # The first visitor may disconnect while others wait for the same response.
         return cast(_Answer, await asyncio.shield(question.task))
+
+    def _make_room(self) -> None:
+        """Forget the oldest answer if the maximum number of queries is stored.
+
+        Raises BrokerProblem if none of them has an answer yet.
+        """
+        if len(self._questions) < limits.QUESTIONS_MAX:
+            return
+        for key, question in self._questions.items():
+            if question.task.done():
+                del self._questions[key]
+                return
+        raise BrokerProblem(
+            f"{limits.QUESTIONS_MAX} different questions to the broker are open already.",
+            "Ask again in a moment, and less often.",
+        )
 
     def _forget_old_answers(self) -> None:
         reusable_from = time.monotonic() - limits.ANSWER_REUSE_SECONDS

@@ -61,6 +61,15 @@ async def test_the_number_of_open_questions_is_bounded(
     assert sum("different questions" in reason for reason in reasons) == 5
 
 
+async def test_a_program_may_ask_one_question_after_the_other_without_a_pause(
+    observer: Observer, broker: ContractBroker
+) -> None:
+    client_id = broker.sessions[0]["client_id"]
+    for first in range(limits.QUESTIONS_MAX + 5):
+        await observer.bans(first)
+    assert (await observer.session(client_id)).client_id == client_id
+
+
 async def test_a_field_that_is_missing_is_named_and_not_shown_as_zero(
     observer: Observer, broker: ContractBroker
 ) -> None:
