@@ -28,6 +28,7 @@ from api.models.actions import (
 )
 from api.problems import described
 from api.rest.operator import Operator
+from api.rest.query_parameters import refuse_unknown
 from api.rest.status import observer_of
 
 _Given = TypeVar("_Given", bound=BaseModel)
@@ -113,7 +114,7 @@ async def given_in(request: Request, model: type[_Given]) -> _Given:
 
 @actions.get(
     "/bans",
-    dependencies=[Depends(VIEWERS)],
+    dependencies=[Depends(VIEWERS), Depends(refuse_unknown)],
     responses=described(401, 403, 422, 502, 503),
     summary="All bans, page by page",
 )
