@@ -27,8 +27,8 @@ class ConditionalGet:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         is_get = scope["type"] == "http" and scope["method"] == "GET"
         if is_get and scope["path"].startswith(_PREFIX):
-            known = Headers(scope=scope).get("if-none-match", "")
-            send = _Answer(send, known).send
+            known = Headers(scope=scope).getlist("if-none-match")
+            send = _Answer(send, ",".join(known)).send
         await self._app(scope, receive, send)
 
 
@@ -37,7 +37,8 @@ class _Answer:
 
     def __init__(self, send: Send, known: str) -> None:
         self._send = send
-        self._known = [each.strip() for each in known.split(",")]
+        # [RFC 9110, 8.8.3.2] the comparison is weak: a proxy may have removed the prefix W/.
+        self._known = {each.strip().removeprefix("W/") for each in known.split(",")}
         self._start: Message | None = None
         """The start message of a response whose body has not arrived yet."""
 
@@ -63,9 +64,9 @@ class _Answer:
         If the client already has this body, send status 304 instead.
         """
         digest = hashlib.blake2b(message.get("body", b""), digest_size=12).hexdigest()
-        tag = f'W/"{digest}"'
+        tag = f'"{digest}"'
         headers = MutableHeaders(scope=start)
-        headers["ETag"] = tag
+        headers["ETag"] = f"W/{tag}"
         if tag in self._known or "*" in self._known:
             del headers["content-length"], headers["content-type"]
             start, message = {**start, "status": 304}, {**message, "body": b""}
