@@ -120,7 +120,10 @@ class SerialFiles(Generic[Result]):
             )
             content = text.encode()
         except (TypeError, UnicodeEncodeError, RecursionError):
-            raise ChangeRefused("invalid", "the table has a value that TOML cannot store") from None
+            raise ChangeRefused(
+                "invalid",
+                "the table has a value that TOML cannot store, such as null: leave its key out",
+            ) from None
         if table.get("name", name) != name:
             raise ChangeRefused(
                 "invalid", f"the name of the port is {name!r} and cannot be changed"

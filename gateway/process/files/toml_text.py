@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from math import isfinite
 from typing import Any
 
 
@@ -9,6 +10,8 @@ def text_of(tables: Mapping[str, Any]) -> str:
     """Return the text of a TOML file that contains the given tables, in the given order.
 
     `tables` has the form `{"api": {"port": 80}, "serial": [{"name": "gps"}]}`.
+
+    Raises TypeError if TOML cannot store a value, such as None.
     """
     return "\n".join(_lines_of(tables)) + "\n"
 
@@ -46,6 +49,10 @@ def _value(value: Any) -> str:
         return f"{{ {inside} }}"
     if isinstance(value, list | tuple):
         return f"[{', '.join(_value(each) for each in value)}]"
+    if value is None:
+        raise TypeError("TOML has no null")
+    if isinstance(value, float) and not isfinite(value):
+        return str(value)
     # JSON's strings, numbers and Booleans are valid TOML, with two exceptions. JSON escapes a
     # character beyond U+FFFF as two halves, which TOML rejects, and it does not escape the control
     # character DEL.
