@@ -151,16 +151,18 @@ async def _texts(
     """Yield events as text in the format of server-sent events.
 
     Only events that match the filters in `wanted` and have sequence numbers above `after` are
-    yielded. If `after` is None, only new events are yielded. The stream ends after
-    EVENT_STREAM_SECONDS.
+    yielded. If `after` is None, or above the newest event because the gateway was set up anew, only
+    new events are yielded. The stream ends after EVENT_STREAM_SECONDS.
     """
+    newest: int | None = None
     ends_at = time.monotonic() + limits.EVENT_STREAM_SECONDS
     yield "retry: 1000\n\n"
     while time.monotonic() < ends_at:
         try:
-            if after is None:
-                newest = (await observer.events({"limit": 1})).events
-                after = newest[0].sequence if newest else 0
+            if newest is None:
+                latest = (await observer.events({"limit": 1})).events
+                newest = latest[0].sequence if latest else 0
+                after = newest if after is None else min(after, newest)
             page = await observer.events(
                 {**wanted, "after": after, "limit": limits.EVENTS_PER_REQUEST_MAX}
             )

@@ -48,15 +48,20 @@ class Shield:
             await self._app(scope, receive, send)
             return
         head = scope["method"] == "HEAD"
+        is_answered = False
 
         async def send_shielded(message: Message) -> None:
+            nonlocal is_answered
+            if is_answered:
+                return
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     headers[name] = value
                 headers.setdefault("Cache-Control", "no-store")
             elif head and message["type"] == "http.response.body":
-                message = {**message, "body": b""}
+                # A complete response also ends a stream, which would hold a place for a minute.
+                message, is_answered = {"type": message["type"], "body": b""}, True
             await send(message)
 
         headers = Headers(scope=scope)

@@ -82,6 +82,29 @@ async def test_a_stream_sends_what_happens_and_continues_where_it_ended(tmp_path
         assert {each["client_id"] for each in reading.result()} == {"press"}
 
 
+async def test_a_stream_continues_if_the_gateway_was_set_up_anew(tmp_path: Path) -> None:
+    of_the_former_log = {"Last-Event-ID": "1000000"}
+    async with site_with_exchanges(tmp_path, 1) as at, at.program("viewer") as program:
+        reading = asyncio.create_task(streamed(program, of_the_former_log, 2))
+        press = await connected(at, "press")
+        async with asyncio.timeout(DEADLINE_SECONDS):
+            while not reading.done():
+                await exactly_once(press, 9)
+        assert len(reading.result()) == 2
+
+
+async def test_head_of_a_stream_is_answered_at_once_and_keeps_no_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "EVENT_STREAMS_MAX", 1)
+    async with site_with_exchanges(tmp_path, 1) as at, at.program("viewer") as program:
+        for _ in range(2):
+            async with asyncio.timeout(DEADLINE_SECONDS):
+                answer = await program.head("/api/v1/events/stream")
+            assert answer.status_code == 200
+            assert answer.headers["content-type"].startswith("text/event-stream")
+
+
 async def test_the_number_of_streams_is_limited(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
