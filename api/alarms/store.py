@@ -8,12 +8,13 @@ Audits use the session log instead, which records what happened to each message.
 import logging
 import sqlite3
 import threading
+from collections import deque
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-from api.alarms.alarm import Alarm
+from api.alarms.alarm import Alarm, Key
 from api.alarms.conditions.condition import Level
 
 logger = logging.getLogger(__name__)
@@ -42,6 +43,8 @@ class AlarmStore:
         self._path: Final = path
         self.problem: str | None = None
         """The reason why alarms are not written to disk, or None if they are."""
+        self._unsaved_active: Final[dict[Key, Alarm]] = {}
+        self._unsaved_cleared: Final = deque[Alarm](maxlen=CLEARED_MAX)
         self._connection: sqlite3.Connection | None = None
         self._lock: Final = threading.Lock()
 
@@ -68,13 +71,27 @@ class AlarmStore:
             return []
 
     def save(self, changed: Iterable[Alarm]) -> None:
-        """Write the changed alarms to the SQLite file in one transaction."""
-        rows = [_row_of(each) for each in changed]
-        with self._lock:
-            if rows and self._connection is not None:
-                self._write(self._connection, rows)
+        """Write the changed alarms to the SQLite file in one transaction.
 
-    def _write(self, connection: sqlite3.Connection, rows: list[dict[str, Any]]) -> None:
+        If this fails, as on a full disk, they are written with the next call.
+        """
+        with self._lock:
+            if self._connection is None:
+                return
+            for alarm in changed:
+                self._unsaved_active.pop(alarm.key, None)
+                if alarm.cleared_ms is None:
+                    self._unsaved_active[alarm.key] = alarm
+                else:
+                    self._unsaved_cleared.append(alarm)
+            rows = [_row_of(each) for each in self._unsaved_cleared]
+            rows += map(_row_of, self._unsaved_active.values())
+            if rows and self._write(self._connection, rows):
+                self._unsaved_cleared.clear()
+                self._unsaved_active.clear()
+
+    def _write(self, connection: sqlite3.Connection, rows: list[dict[str, Any]]) -> bool:
+        """Write rows in one transaction. Return False, and store the problem, if this fails."""
         try:
             with connection:
                 connection.executemany(
@@ -93,9 +110,11 @@ class AlarmStore:
                     "WHERE cleared_ms IS NOT NULL ORDER BY number DESC LIMIT -1 OFFSET ?)",
                     (CLEARED_MAX,),
                 )
-            self.problem = None
         except sqlite3.DatabaseError as error:
             self._fail(error)
+            return False
+        self.problem = None
+        return True
 
     def cleared(
         self, *, before: int | None, limit: int, level: Level | None = None

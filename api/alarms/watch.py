@@ -193,10 +193,10 @@ class AlarmWatch:
         return [Condition("broker_down", "broker", Level.BAD, reason, fix), *known, *machine]
 
     async def _keep(self, changed: Sequence[Alarm]) -> None:
-        if changed:
+        if changed or self._store.problem is not None:
             await asyncio.to_thread(self._store.save, changed)
-            for alarm in changed:
-                logger.info("alarm %s (%s): %s", alarm.id, alarm.subject, _event_of(alarm))
+        for alarm in changed:
+            logger.info("alarm %s (%s): %s", alarm.id, alarm.subject, _event_of(alarm))
         self._unpublished |= bool(changed)
         if self._unpublished:
             await self._publish(payloads_of(self._table.active(), KINDS))

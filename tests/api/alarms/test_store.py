@@ -2,6 +2,8 @@
 
 import sqlite3
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -88,6 +90,49 @@ def test_a_directory_that_cannot_be_made_is_a_problem_and_no_failure(tmp_path: P
     store, alarms = opened(tmp_path / "history" / "alarms.db")
     assert alarms == []
     assert store.problem is not None
+
+
+def test_what_a_full_disk_refused_is_written_when_there_is_room_again(tmp_path: Path) -> None:
+    path = tmp_path / "alarms.db"
+    store, _ = opened(path)
+    other = replace(LOST, subject="port meter")
+    store.save([other])
+    with disk_full(store):
+        store.save([LOST])
+        store.save([replace(LOST, acknowledged_by="ben", acknowledged_ms=6)])
+        store.save([replace(CLEARED, subject="port meter")])
+        assert store.problem is not None
+    store.save([])
+    assert store.problem is None
+    store.close()
+    again, alarms = opened(path)
+    assert alarms == [replace(LOST, acknowledged_by="ben", acknowledged_ms=6)]
+    assert [alarm.subject for _, alarm in again.cleared(before=None, limit=10)] == ["port meter"]
+    again.close()
+
+
+def test_what_waits_for_room_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "CLEARED_MAX", 5)
+    store, _ = opened(tmp_path / "alarms.db")
+    with disk_full(store):
+        for number in range(9):
+            store.save([replace(CLEARED, subject=str(number))])
+    store.save([LOST])
+    found = store.cleared(before=None, limit=10)
+    assert [alarm.subject for _, alarm in found] == ["8", "7", "6", "5", "4"]
+    store.close()
+
+
+@contextmanager
+def disk_full(store: AlarmStore) -> Iterator[None]:
+    """Let SQLite refuse every write of the store as it does on a full disk."""
+    connection = store._connection
+    assert connection is not None
+    connection.execute("PRAGMA query_only = 1")
+    try:
+        yield
+    finally:
+        connection.execute("PRAGMA query_only = 0")
 
 
 def test_without_a_path_nothing_is_kept() -> None:

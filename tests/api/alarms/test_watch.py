@@ -18,6 +18,7 @@ from api.status.control_socket import ControlSocket
 from api.status.machine import Machine
 from api.status.observer import Observer
 from tests.api.alarms.gateway import warning
+from tests.api.alarms.test_store import disk_full
 from tests.api.contract_broker import ContractBroker
 
 DEFAULT = Thresholds()
@@ -71,6 +72,19 @@ async def test_a_condition_is_an_alarm_that_outlives_a_restart(tmp_path: Path) -
         async with watching(tmp_path) as watch:
             [known] = watch.active()
             assert known.acknowledged_by == "ben"
+
+
+async def test_an_alarm_that_a_full_disk_refused_is_written_later(tmp_path: Path) -> None:
+    async with ContractBroker(tmp_path / "status.sock") as broker, watching(tmp_path) as watch:
+        broker.status["warnings"] = [warning("3 were dropped.", "messages_dropped")]
+        with disk_full(watch._store):
+            await watch.examine()
+            assert watch.problem is not None
+        await look_again(watch)
+        assert watch.problem is None
+    store = AlarmStore(tmp_path / "alarms.db")
+    assert store.open() == list(watch.active())
+    store.close()
 
 
 async def test_changes_are_handed_to_the_broker_for_the_bridge_and_nothing_else_is(
