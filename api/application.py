@@ -13,6 +13,7 @@ from starlette.types import ASGIApp
 from api import limits
 from api.models.actions import Given
 from api.problems import ProblemDetail
+from api.serving.accepting import RefusedGzip
 from api.serving.conditional import ConditionalGet
 from api.serving.shielding import Shield
 
@@ -45,7 +46,7 @@ class Application(FastAPI):
             ConditionalGet(super().build_middleware_stack()),
             minimum_size=limits.COMPRESSED_FROM_BYTES,
         )
-        return Shield(compressed, hosts=self.hosts)
+        return Shield(RefusedGzip(compressed), hosts=self.hosts)
 
     def openapi(self) -> dict[str, Any]:
         """Return the OpenAPI description.

@@ -21,6 +21,7 @@ from api.models.history import (
 )
 from api.models.values import Milliseconds
 from api.problems import described
+from api.rest.preferences import preference_for
 from api.rest.query_parameters import refuse_unknown
 from api.wording import iso_of
 
@@ -168,7 +169,8 @@ def shortened(mean: float) -> float:
 
 
 def _prefers_csv(request: Request) -> bool:
-    return request.headers.get("accept", "").startswith(_CSV)
+    accept = request.headers.get("accept", "")
+    return preference_for(_CSV, accept) > preference_for("application/json", accept)
 
 
 def _points_of(curve: Curve) -> list[HistoryPoint]:

@@ -1,0 +1,39 @@
+"""Preferences of a client in the headers Accept and Accept-Encoding. Source: RFC 9110, 12.4.2."""
+
+from typing import NamedTuple
+
+
+class Preference(NamedTuple):
+    """How much a client prefers one of several values: a larger preference wins."""
+
+    quality: float
+    """From 0 (refused) to 1."""
+    precision: int
+    """0 if the value matches no range of the header or only `*`, 1 for `text/*`, 2 for itself."""
+    place: int
+    """0 for the first range of the header, -1 for the second range, and so on."""
+
+
+def preference_for(value: str, header: str) -> Preference:
+    """Return a client's preference for a media type or an encoding, such as ``text/csv``.
+
+    `header` is the content of Accept or Accept-Encoding. Ranges that cannot be read are ignored.
+    """
+    matching = {"*": 0, "*/*": 0, f"{value.partition('/')[0]}/*": 1, value: 2}
+    best = Preference(0.0, -1, 0)  # less precise than any match
+    for place, each in enumerate(header.lower().split(",")):
+        name, *parameters = (part.strip() for part in each.split(";"))
+        precision = matching.get(name, -1)
+        if precision > best.precision:
+            best = Preference(_quality_in(parameters), precision, -place)
+    return best if best.quality else Preference(0.0, 0, 0)
+
+
+def _quality_in(parameters: list[str]) -> float:
+    for parameter in parameters:
+        if parameter.startswith("q="):
+            try:
+                return float(parameter.removeprefix("q="))
+            except ValueError:
+                return 0.0
+    return 1.0
