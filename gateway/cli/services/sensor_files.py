@@ -130,11 +130,12 @@ class _Reader:
     def file_of(self, name: str) -> dict[str, Any]:
         """Return the configuration file of a port as a dictionary of JSON values.
 
-        Raises Refused if no file contains only this port.
+        Raises Refused if no file contains only this port, or if the configuration is invalid.
         """
         for each in self.files.listed():
             if each.name == name:
                 return each.as_json()
+        self._configuration()  # a mistake in the file hides the port
         raise Refused(
             "not_found",
             f"no file in conf.d/ contains only the sensor {name[:64]!r}: change it in the file "

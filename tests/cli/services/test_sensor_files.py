@@ -64,6 +64,17 @@ def test_a_port_that_is_not_in_a_file_of_its_own_is_changed_where_it_was_written
         ConfigurationSource(file, None).sensor_files().file_of("gps")
 
 
+def test_the_mistake_in_the_file_of_a_sensor_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "gateway.toml"
+    file.write_text(GPS)
+    files = ConfigurationSource(file, None).sensor_files()
+    files.save("dust", DUST, None)
+    (tmp_path / "conf.d" / "dust.toml").write_text("[[serial]\n")
+    with pytest.raises(Refused, match=r"dust.toml: is not TOML") as refused:
+        files.file_of("dust")
+    assert refused.value.code == "failed"
+
+
 def test_without_a_file_nothing_can_be_added_and_the_message_has_the_fix(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
