@@ -25,6 +25,7 @@ _STATUS_OF_CODE: Final = {
     "wrong_password": 403,
     "read_only": 409,
     "refused": 409,
+    "impossible": 409,
     "unavailable": 409,
     "not_a_card": 404,
     "invalid": 422,
@@ -44,7 +45,8 @@ _FIX_OF_CODE: Final = {
     "of_the_gateway": "Use the page of the gateway itself.",
     "denied": "Add it to the file of `[access] rules_file`, above the rule that denies it, and "
     "reload the configuration. `oncegate acl test` shows the rule that decides.",
-    "refused": "Nothing was published. The overview and the log show which limit is reached.",
+    "refused": "Nothing was published. If a limit is reached, the overview and the log show it.",
+    "impossible": "Nothing was changed.",
     "wrong_password": "Enter the password with which you log in.",
     "read_only": "Use `oncegate passwd` or `oncegate api-token` on the gateway. To change users or "
     "tokens here, keep their file where the broker may write, such as its data directory.",

@@ -96,6 +96,6 @@ def _problem_of(error: OSError | EOFError | UnusableAnswer, path: Path) -> Broke
         case TimeoutError():
             return BrokerProblem(
                 f"The broker did not answer within {limits.ACTION_SECONDS_MAX:g} seconds.",
-                "It may have been carried out: check before you repeat it.",
+                "A change may have been carried out: check before you repeat it.",
             )
     return problem_of(error, path, limits.ACTION_SECONDS_MAX)

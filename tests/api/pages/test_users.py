@@ -37,6 +37,10 @@ async def test_an_administrator_adds_and_removes_a_user_with_forms(tmp_path: Pat
         assert 'href="/users">Cancel' in asked.text
         removed = await sent(browser, "/users/remove?user=dora", own_password=PASSWORD)
         assert removed.status_code == 303
+        itself = await sent(browser, "/users/remove?user=carl", own_password=PASSWORD)
+        assert itself.status_code == 409
+        assert "ou cannot remove yourself" in itself.text
+        assert "published" not in itself.text
         assert "dora" not in PasswordFile.load(tmp_path / "passwords")
         given = {"user": "dora", "password": "x", "own_password": PASSWORD}
         async with at.program("administrator") as program:

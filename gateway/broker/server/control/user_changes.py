@@ -68,7 +68,7 @@ class UserChanges:
         """
         username = text_of(request, "user")
         if username == request.get("by"):
-            raise Refused("refused", "you cannot remove yourself: another administrator can")
+            raise Refused("impossible", "you cannot remove yourself: another administrator can")
         if not await self._changed(request, username, lambda path: remove_user(path, username)):
             raise Refused("not_found", f"no user {username[:200]!r} in the password file")
         return {"removed": True}
@@ -95,9 +95,9 @@ class UserChanges:
         configuration = self.configuration
         path = None if configuration is None else configuration.access.password_file
         if configuration is None or path is None:
-            raise Refused("refused", "no password file is configured: [access] password_file")
+            raise Refused("impossible", "no password file is configured: [access] password_file")
         if username == configuration.bridge.username:
-            raise Refused("refused", "this is the bridge's user: its password is in two files")
+            raise Refused("impossible", "this is the bridge's user: its password is in two files")
         return path
 
     def _scram_iterations_of(self, username: str) -> int | None:
