@@ -151,7 +151,7 @@ async def _texts(
     """Yield events as text in the format of server-sent events.
 
     Only events that match the filters in `wanted` and have sequence numbers above `after` are
-    yielded. If `after` is None, or above the newest event because the gateway was set up anew, only
+    yielded. If `after` is None, or above the newest event because the gateway has a new log, only
     new events are yielded. The stream ends after EVENT_STREAM_SECONDS.
     """
     newest: int | None = None

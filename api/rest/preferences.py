@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 
 class Preference(NamedTuple):
-    """How much a client prefers one of several values: a larger preference wins."""
+    """A client's preference for one of several values. The largest preference wins."""
 
     quality: float
     """From 0 (refused) to 1."""

@@ -120,14 +120,12 @@ class SerialFiles(Generic[Result]):
             )
             content = text.encode()
         except (TypeError, UnicodeEncodeError, RecursionError):
-            raise ChangeRefused(
-                "invalid",
-                "the table has a value that TOML cannot store, such as null: leave its key out",
-            ) from None
-        if table.get("name", name) != name:
-            raise ChangeRefused(
-                "invalid", f"the name of the port is {name!r} and cannot be changed"
+            trouble = (
+                "the table has a value that TOML cannot store, such as null: leave its key out"
             )
+            raise ChangeRefused("invalid", trouble) from None
+        if table.get("name", name) != name:
+            raise ChangeRefused("invalid", f"the port's name is {name!r} and cannot be changed")
         before = self._current(path, version)
         result = self._checked(path, content)
         self._change(path, before, content)

@@ -125,7 +125,7 @@ def test_what_waits_for_room_is_bounded(tmp_path: Path, monkeypatch: pytest.Monk
 
 @contextmanager
 def disk_full(store: AlarmStore) -> Iterator[None]:
-    """Let SQLite refuse every write of the store as it does on a full disk."""
+    """Make SQLite refuse every write of the store, as on a full disk."""
     connection = store._connection
     assert connection is not None
     connection.execute("PRAGMA query_only = 1")

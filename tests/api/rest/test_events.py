@@ -82,7 +82,7 @@ async def test_a_stream_sends_what_happens_and_continues_where_it_ended(tmp_path
         assert {each["client_id"] for each in reading.result()} == {"press"}
 
 
-async def test_a_stream_continues_if_the_gateway_was_set_up_anew(tmp_path: Path) -> None:
+async def test_a_stream_continues_if_the_gateway_has_a_new_log(tmp_path: Path) -> None:
     of_the_former_log = {"Last-Event-ID": "1000000"}
     async with site_with_exchanges(tmp_path, 1) as at, at.program("viewer") as program:
         reading = asyncio.create_task(streamed(program, of_the_former_log, 2))
@@ -93,7 +93,7 @@ async def test_a_stream_continues_if_the_gateway_was_set_up_anew(tmp_path: Path)
         assert len(reading.result()) == 2
 
 
-async def test_head_of_a_stream_is_answered_at_once_and_keeps_no_place(
+async def test_head_of_a_stream_is_answered_without_waiting_and_keeps_no_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "EVENT_STREAMS_MAX", 1)
