@@ -46,7 +46,14 @@ class ObjectStoreTarget:
     async def put(self, name: str, data: bytes) -> None:
         # obstore's own coroutines are not used. Threads of their runtime may still use Python while
         # the interpreter exits, and abort it (seen in every sixth process after a request).
-        await in_daemon_thread(partial(self._put, name, data))
+        try:
+            await in_daemon_thread(partial(self._put, name, data))
+        except BaseException as problem:
+            # Code in Rust panics, for example, at an AWS_ENDPOINT_URL without a scheme. The class
+            # cannot be imported, and is not an Exception: it would end the uploader.
+            if type(problem).__name__ != "PanicException":
+                raise
+            raise _target_error(problem) from problem
 
     def _put(self, name: str, data: bytes) -> None:
         try:
@@ -110,7 +117,7 @@ def _store_of(url: str, *, checksum_header: bool) -> ObjectStore:
         raise _target_error(problem) from problem
 
 
-def _target_error(problem: Exception) -> TargetError:
+def _target_error(problem: BaseException) -> TargetError:
     return TargetError(*sentence_and_kind_of(problem))
 
 

@@ -1,7 +1,9 @@
-"""Parses an object store's error response: status, code and message.
+"""Parses an error of an object store: its response (status, code and message), or the cause if no
+request could be sent.
 
 obstore puts the response at the end of a long string, after two copies of the URL. Stores respond
-in XML (S3, Google, Azure) or JSON, and proxies in HTML. Some responses have an empty body.
+in XML (S3, Google, Azure) or JSON, and proxies in HTML. Some responses have an empty body. If no
+request could be sent, only obstore's debug text contains the cause.
 """
 
 from __future__ import annotations
@@ -43,9 +45,44 @@ _WITHOUT_STATUS = (
         "the store answered without the header ETag",
         ". Check that the URL is that of an object store, not of a web page or a proxy",
     ),
+    (
+        "InvalidUri",
+        "the store's address is no URL",
+        ". Check AWS_ENDPOINT_URL: it must begin with https:// or http://",
+    ),
+    (
+        "InvalidContentType",
+        "the store's address is a URL with TLS, but the store answers without",
+        ". Check AWS_ENDPOINT_URL",
+    ),
+    (
+        "source: BadScheme",
+        "the store's address is a URL without TLS",
+        ". If this is intended, set AWS_ALLOW_HTTP=true in the environment of the uploader",
+    ),
 )
 """Errors for which obstore does not preserve the response: a part of its message, a sentence, and
 the fix."""
+
+_CAUSE = re.compile(
+    r"\b(?:message|error): \"([^\"\n]{1,200})\"|\bInvalidCertificate\(\s*(\w{1,60})"
+    r"|\bsource: (TimedOut)\b"
+)
+"""The innermost error in obstore's debug text: of the operating system, TLS, or a timeout."""
+_CERTIFICATE_CAUSES = {
+    "NotValidYet": "is not valid yet",
+    "Expired": "has expired",
+    "NotValidForName": "is for another name",
+    "UnknownIssuer": "is signed by an authority that this machine does not trust",
+}
+# Without credentials in the environment, obstore queries the metadata service of a cloud.
+_METADATA_SERVICE = re.compile(
+    r"Error performing [A-Z]+ http://(?:169\.254\.169\.254|metadata\.google\.internal)/"
+)
+_NO_CREDENTIALS = (
+    "the environment of the uploader has no credentials for the store. Set AWS_ACCESS_KEY_ID and "
+    "AWS_SECRET_ACCESS_KEY, or the variables of Google or Azure"
+)
 
 _CLOCK_CODES = frozenset({"RequestTimeTooSkewed", "RequestExpired", "RequestInTheFuture"})
 _CLOCK_MESSAGE = re.compile(
@@ -64,16 +101,15 @@ def is_answer(problem: BaseException) -> bool:
 
 def sentence_and_kind_of(problem: BaseException) -> tuple[str, str]:
     """Return a sentence about a failed upload, without secrets, and a short name for its cause."""
-    text, name = str(problem).partition("\n\nDebug source:")[0], type(problem).__name__
+    text, _, debug = str(problem).partition("\n\nDebug source:")
+    name = type(problem).__name__
+    if _METADATA_SERVICE.search(text):
+        return _NO_CREDENTIALS, f"{name} credentials"
     status = _STATUS.search(text)
     method = _METHOD.search(text)
     what = method[1] if method else "a request"
     if status is None:
-        for part, sentence, fix in _WITHOUT_STATUS:
-            if part in text:
-                return sentence.format(what) + fix, f"{name} {part}"
-        fix = _clock_fix() if _EARLY_CERTIFICATE.search(text) else ""
-        return shown_error(_PERFORMING.sub(r"\1: ", text) or problem) + fix, name
+        return _unsent(problem, text, debug, what)
     answer = text[status.end() : status.end() + ANSWER_CHARACTERS_MAX]
     code, message = _first(_CODE, answer), _first(_MESSAGE, answer)
     if detail := _first(_DETAIL, answer):
@@ -87,6 +123,31 @@ def sentence_and_kind_of(problem: BaseException) -> tuple[str, str]:
     ).strip()
 
 
+def _unsent(problem: BaseException, text: str, debug: str, what: str) -> tuple[str, str]:
+    """Return sentence and kind of an error that is not a response with a status."""
+    name = type(problem).__name__
+    for part, sentence, fix in _WITHOUT_STATUS:
+        if part in text or part in debug:
+            return sentence.format(what) + fix, f"{name} {part}"
+    cause = _cause_in(debug)
+    fix = _clock_fix() if _EARLY_CERTIFICATE.search(cause or text) else ""
+    if cause:
+        return shown_error(f"the request to the store failed: {cause}") + fix, f"{name} {cause}"
+    return shown_error(_PERFORMING.sub(r"\1: ", text) or problem) + fix, name
+
+
+def _cause_in(debug: str) -> str:
+    """Return the cause that obstore's debug text contains, or "" if it contains none."""
+    match = _CAUSE.search(debug)
+    if match is None:
+        return ""
+    message, certificate, _ = match.groups()
+    if certificate is None:
+        return message or "the store did not answer in time"
+    kind = certificate.removesuffix("Context")
+    return f"the store's certificate {_CERTIFICATE_CAUSES.get(kind, f'is refused: {kind}')}"
+
+
 def _first(pattern: re.Pattern[str], answer: str) -> str:
     import html  # noqa: PLC0415 - only for an error message, and its table of entities is large
 
@@ -95,7 +156,7 @@ def _first(pattern: re.Pattern[str], answer: str) -> str:
 
 
 def _fix_of(status: str, code: str, message: str) -> str:
-    if status.startswith(("301", "307", "308")):
+    if status.startswith(("301", "307", "308")) or code == "AuthorizationHeaderMalformed":
         return _REGION_FIX
     if code in _CLOCK_CODES or _CLOCK_MESSAGE.search(message):
         return _clock_fix()

@@ -115,3 +115,35 @@ async def test_the_checksum_header_can_be_left_out_and_its_refusal_names_the_key
     bucket.refusal = error("NotImplemented", "A header you provided implies functionality that is")
     with pytest.raises(TargetError, match="checksum_header = false"):
         await ObjectStoreTarget("s3://logs").put("b.jsonl.zst", b"whole")
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("http://127.0.0.1:1", "Connection refused"),
+        ("https://127.0.0.1:1", "Connection refused"),
+        ("minio.example:9000", r"the store's address is no URL.*Check AWS_ENDPOINT_URL"),
+    ],
+)
+async def test_an_address_at_which_no_store_is_found_is_a_failure_with_its_cause(
+    bucket: Bucket, monkeypatch: pytest.MonkeyPatch, address: str, shown: str
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", address)
+    with pytest.raises(TargetError, match=shown):
+        await ObjectStoreTarget("s3://logs").put("a.jsonl.zst", b"whole")
+
+
+async def test_an_address_without_tls_that_is_not_allowed_names_the_variable(
+    bucket: Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("AWS_ALLOW_HTTP")
+    with pytest.raises(TargetError, match=r"without TLS.*AWS_ALLOW_HTTP=true"):
+        await ObjectStoreTarget("s3://logs").put("a.jsonl.zst", b"whole")
+
+
+async def test_an_address_with_tls_of_a_store_without_it_is_named(
+    bucket: Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"https://127.0.0.1:{bucket.port}")
+    with pytest.raises(TargetError, match="with TLS, but the store answers without"):
+        await ObjectStoreTarget("s3://logs").put("a.jsonl.zst", b"whole")

@@ -128,6 +128,90 @@ def test_a_certificate_from_the_future_means_a_wrong_clock() -> None:
     assert CLOCK not in sentence_and_kind_of(unknown)[0]
 
 
+UNSENT = (
+    f"Generic S3 error: Error performing HEAD {URL} in 5ms - HTTP error: error sending request"
+    "\n\nDebug source:\nGeneric {{ inner: Http( HttpError {{ kind: Connect,\n  source: "
+    "reqwest::Error {{ kind: Request,\n  source: {} }} }} ) }}"
+)
+"""What obstore raises when it cannot send a request. Only its debug text has the cause."""
+
+
+@pytest.mark.parametrize(
+    ("source", "cause"),
+    [
+        (
+            (
+                'ConnectError( "tcp connect error", 192.0.2.7:443, Os { code: 111, kind: '
+                'ConnectionRefused, message: "Connection refused", }, )'
+            ),
+            "Connection refused",
+        ),
+        (
+            (
+                'ConnectError( "dns error", Custom { kind: Uncategorized, error: "failed to lookup '
+                'address information: Name or service not known", }, )'
+            ),
+            "failed to lookup address information: Name or service not known",
+        ),
+        ("TimedOut,", "the store did not answer in time"),
+        (
+            "error: InvalidCertificate(\n    ExpiredContext {\n time: UnixTime( 7, ), }, )",
+            "the store's certificate has expired",
+        ),
+        (
+            "error: InvalidCertificate(\n    NotValidForNameContext {\n expected: Ip( 1 ) })",
+            "the store's certificate is for another name",
+        ),
+        (
+            "error: InvalidCertificate(\n    UnknownIssuer,\n )",
+            "the store's certificate is signed by an authority that this machine does not trust",
+        ),
+        (
+            "error: InvalidCertificate(\n    BadEncoding,\n )",
+            "the store's certificate is refused: BadEncoding",
+        ),
+    ],
+)
+def test_the_cause_of_a_request_that_cannot_be_sent_is_shown(source: str, cause: str) -> None:
+    sentence, kind = sentence_and_kind_of(OSError(UNSENT.format(source)))
+    assert sentence == f"the request to the store failed: {cause}"
+    assert kind == f"OSError {cause}"
+
+
+def test_a_cause_that_is_not_known_leaves_the_library_s_own_words() -> None:
+    sentence, kind = sentence_and_kind_of(OSError(UNSENT.format("Canceled")))
+    assert sentence == "Generic S3 error: HEAD: HTTP error: error sending request"
+    assert kind == "OSError"
+
+
+def test_a_certificate_from_the_future_is_found_in_the_library_s_debug_text() -> None:
+    early = "error: InvalidCertificate(\n    NotValidYetContext {\n time: UnixTime( 7, ), }, )"
+    sentence, _ = sentence_and_kind_of(OSError(UNSENT.format(early)))
+    assert "the store's certificate is not valid yet" in sentence
+    assert CLOCK in sentence
+
+
+@pytest.mark.parametrize(
+    "path", ["169.254.169.254/latest/api/token", "metadata.google.internal/computeMetadata/v1/t"]
+)
+@pytest.mark.parametrize(
+    "end", ["HTTP error: error sending request", "Server returned non-2xx status code: 403 No: x"]
+)
+def test_a_question_to_a_cloud_s_metadata_service_means_missing_credentials(
+    path: str, end: str
+) -> None:
+    text = f"Generic S3 error: Error performing PUT http://{path} in 2s - {end}"
+    sentence, kind = sentence_and_kind_of(OSError(text))
+    assert "the environment of the uploader has no credentials" in sentence
+    assert "AWS_ACCESS_KEY_ID" in sentence
+    assert kind == "OSError credentials"
+
+
+def test_a_signature_for_another_region_names_the_fix() -> None:
+    answer = "400 Bad Request: <Error><Code>AuthorizationHeaderMalformed</Code></Error>"
+    assert "Set AWS_REGION" in sentence_and_kind_of(OSError(ANSWER.format(answer)))[0]
+
+
 def test_a_timeout_of_a_proxy_is_not_a_wrong_clock() -> None:
     answer = "408 Request Timeout: <html><h1>408 Request Time-out</h1>Your browser was slow.</html>"
     assert CLOCK not in sentence_and_kind_of(OSError(ANSWER.format(answer)))[0]
