@@ -233,12 +233,13 @@ class UploadTarget(Quantity):
             parts = urlsplit(written)
         except ValueError:  # a bracket without its partner
             raise refusal(allowed) from None
-        if parts.scheme not in _UPLOAD_SCHEMES or not (parts.netloc or parts.path.strip("/")):
+        is_file = parts.scheme == "file"
+        if parts.scheme not in _UPLOAD_SCHEMES or not (parts.path if is_file else parts.netloc):
             raise refusal(allowed)
-        if parts.scheme == "file" and (parts.netloc or not parts.path.startswith("/")):
+        if is_file and (parts.netloc or not parts.path.startswith("/")):
             raise refusal('three slashes after "file:", as in "file:///srv/uploaded"')
         return written
 
     def schema(self) -> dict[str, Any]:
         file, *others = (_any_case(scheme) for scheme in _UPLOAD_SCHEMES)
-        return _text(rf"{file}:(?:/[^/].*|///.*)|(?:{'|'.join(others)}):.+")
+        return _text(rf"{file}:(?:/[^/].*|///.*)|(?:{'|'.join(others)})://[^/?#].*")

@@ -6,6 +6,7 @@ the link begins a session with a new name.
 """
 
 import asyncio
+import contextlib
 import json
 import logging
 from typing import Any, Final
@@ -48,6 +49,11 @@ BACKOFF_SECONDS_MAX: Final = 60.0
 """Longest wait in seconds between two attempts.
 
 Many gateways that have lost the same cluster must not all reconnect at the same moment.
+"""
+REFUSED_FILTERS_SECONDS: Final = 60.0
+"""Pause in seconds before topic filters that a broker refused are requested again.
+
+A connection may last for months, and the broker's access rules may change meanwhile.
 """
 ONLINE, OFFLINE = b"online", b"offline"
 _VERSIONS = {4: MQTTv311, 5: MQTTv50}
@@ -144,7 +150,8 @@ class Link:
 
     async def _use(self, client: UplinkClient, lost: asyncio.Event, backoff: Backoff) -> None:
         await self._committer.wait_until_durable()
-        await self._subscribe(client, lost)
+        self._subscribing = SubscriptionSync(client, client.version, lost, self._name)
+        await self._subscribe(self._subscribing)
         backoff.reset()
         self.connected, self.fault = True, None
         self.connections += 1
@@ -154,14 +161,14 @@ class Link:
         if self.connections == 1:
             client.warn_of_short_session(self._endpoint.session_expiry_seconds, self._name)
         self._announce(client, ONLINE)
-        await lost.wait()
+        while not await _is_set_within(lost, REFUSED_FILTERS_SECONDS):
+            await self._subscribe(self._subscribing)
 
-    async def _subscribe(self, client: UplinkClient, lost: asyncio.Event) -> None:
+    async def _subscribe(self, subscribing: SubscriptionSync) -> None:
         wanted = self._routes.subscriptions_at(self.side)
         have: dict[str, int] = json.loads(self._committer.subscriptions[self.side])
         if wanted != have:
-            self._subscribing = SubscriptionSync(client, client.version, lost, self._name)
-            now = await self._subscribing.apply_changes(wanted, have)
+            now = await subscribing.apply_changes(wanted, have)
             self._committer.add_event(Subscribed(self.side, json.dumps(now)))
 
     def _leave(self, client: UplinkClient) -> None:
@@ -281,3 +288,9 @@ class Link:
         if publish.qos:
             answer = puback if publish.qos == 1 else pubrec
             client.send_packet(answer(publish.packet_id))
+
+
+async def _is_set_within(event: asyncio.Event, seconds: float) -> bool:
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(event.wait(), seconds)
+    return event.is_set()

@@ -34,6 +34,8 @@ class SubscriptionSync:
         self._lost = lost
         self._broker = broker
         self._answers: asyncio.Queue[Suback | Unsuback] = asyncio.Queue()
+        self._refused: set[str] = set()
+        """Topic filters that the broker refused on this connection. Each is logged once."""
 
     def receive(self, packet: Suback | Unsuback) -> None:
         """Process a SUBACK or UNSUBACK."""
@@ -81,16 +83,21 @@ class SubscriptionSync:
     def _granted(self, asked: Mapping[str, int], codes: list[int]) -> dict[str, int]:
         """Return the requested topic filters that the broker has accepted, with their QoS.
 
-        `codes` contains the broker's reason code for each filter in `asked`. Rejected filters are
-        requested again on the next connection.
+        `codes` contains the broker's reason code for each filter in `asked`. Rejected filters can
+        be requested again by another call.
         """
         granted = {}
         for (each, qos), code in zip(asked.items(), codes, strict=True):
             if code > _QOS_MAX:
-                logger.error(
-                    "the %s broker refused the filter %r: 0x%02X", self._broker, each, code
-                )
+                if each not in self._refused:
+                    logger.error(
+                        "the %s broker refused the filter %r: 0x%02X", self._broker, each, code
+                    )
+                self._refused.add(each)
                 continue
+            if each in self._refused:
+                logger.info("the %s broker accepts the filter %r now", self._broker, each)
+                self._refused.remove(each)
             if code < qos:
                 logger.warning(
                     "the %s broker gives QoS %d for %r, not %d", self._broker, code, each, qos

@@ -1,5 +1,6 @@
 """The session of one side: its owner, its subscriptions, and the messages that arrive."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -18,13 +19,13 @@ from gateway.broker.wire.packets import (
     Unsubscribe,
 )
 from gateway.process.mqtt_client.session_name import is_name_of
-from gateway.uplink import committer, reception
+from gateway.uplink import committer, link, reception
 from gateway.uplink.hops import HOPS_PROPERTY
 from gateway.uplink.reception import Arrival
 from gateway.uplink.routes import Side
 from gateway.uplink.settlement import Arrived
 from tests.bridge.silent_broker import SilentBroker
-from tests.uplink.bench import message
+from tests.uplink.bench import DEADLINE_SECONDS, message
 from tests.uplink.linked import GATEWAY, Linked, coming, linked
 
 
@@ -173,6 +174,25 @@ async def test_a_refused_filter_is_logged_and_asked_for_again(
     broker.session_present = True
     broker.cut()
     assert isinstance(await running.packet(), Subscribe)
+
+
+async def test_a_refused_filter_is_requested_again_on_the_same_connection_and_logged_once(
+    broker: SilentBroker,
+    running: Linked,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level("INFO")
+    monkeypatch.setattr(link, "REFUSED_FILTERS_SECONDS", 0.01)
+    for code in (0x87, 0x87, 2):
+        subscribe = await running.packet()
+        assert isinstance(subscribe, Subscribe)
+        broker.send(Suback(subscribe.packet_id, [code]))
+    async with asyncio.timeout(DEADLINE_SECONDS):
+        while "accepts the filter 'site/in/#' now" not in caplog.text:  # noqa: ASYNC110
+            await asyncio.sleep(0.005)
+    assert caplog.text.count("refused the filter") == 1
+    assert running.link.connections == 1
 
 
 async def test_a_wrong_password_names_the_keys(
