@@ -118,11 +118,12 @@ def _import(file: Path, source: Path) -> None:
             f"\n{counted(len(refused), 'user')} not added because their password is empty: "
             f"{', '.join(refused)}. Give each one a password: oncegate passwd {file} USER"
         )
-    print(
-        f"{sentence}\n"
-        "Mosquitto's hashes ($6$, $7$) are guessed faster than Argon2's: give each user a new "
-        f"password soon, with oncegate passwd {file} USER"
-    )
+    if count:
+        sentence += (
+            "\nMosquitto's hashes ($6$, $7$) are guessed faster than Argon2's: give each user a new "
+            f"password soon, with oncegate passwd {file} USER"
+        )
+    print(sentence)
 
 
 def _remove(file: Path, user: str) -> None:

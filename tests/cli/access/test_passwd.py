@@ -70,7 +70,7 @@ def test_passwd_imports_the_users_of_mosquitto(tmp_path: Path) -> None:
     assert outcome.stdout.startswith("1 user added to p\nMosquitto's hashes")
     assert PasswordFile.load(tmp_path / "p").verify("anna", b"secret")
     again = oncegate("passwd", "p", "--import", "mosquitto", directory=tmp_path)
-    assert "0 users added to p; 1 already there and unchanged: anna" in again.stdout
+    assert again.stdout == "0 users added to p; 1 already there and unchanged: anna\n"
 
 
 def test_passwd_does_not_import_users_with_an_empty_password(tmp_path: Path) -> None:
