@@ -120,8 +120,8 @@ def _import(file: Path, source: Path) -> None:
         )
     if count:
         sentence += (
-            "\nMosquitto's hashes ($6$, $7$) are guessed faster than Argon2's: give each user a new "
-            f"password soon, with oncegate passwd {file} USER"
+            "\nMosquitto's hashes ($6$, $7$) are guessed faster than Argon2's: give each user a "
+            f"new password soon, with oncegate passwd {file} USER"
         )
     print(sentence)
 
