@@ -133,7 +133,7 @@ UNSENT = (
     "\n\nDebug source:\nGeneric {{ inner: Http( HttpError {{ kind: Connect,\n  source: "
     "reqwest::Error {{ kind: Request,\n  source: {} }} }} ) }}"
 )
-"""What obstore raises when it cannot send a request. Only its debug text has the cause."""
+"""An error of obstore after a request could not be sent. Only its debug text has the cause."""
 
 
 @pytest.mark.parametrize(
