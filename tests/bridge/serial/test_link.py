@@ -125,7 +125,7 @@ def test_a_path_that_is_no_serial_port_is_an_error_in_words(tmp_path: Path, kind
     with pytest.raises(PortLost) as lost:
         SerialLink(str(path), Line(9600))
     fix = "`oncegate serial list` prints those that exist"
-    assert str(lost.value) == f"{path}: not a serial port; {fix}"
+    assert str(lost.value) == f"{path} is not a serial port; {fix}"
 
 
 def test_a_driver_that_refuses_the_line_s_settings_is_an_error_in_words(
