@@ -76,7 +76,7 @@ class Availability:
         payloads = {**self._payloads_of_states(), **self._reports()}
         for topic, payload in payloads.items():
             self._publish(topic, payload)
-        for topic in self._sent.keys() - payloads.keys():
+        for topic in [each for each in self._sent if each not in payloads]:
             self._publish(topic, _REMOVAL)
             del self._sent[topic]
 

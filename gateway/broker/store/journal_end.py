@@ -1,7 +1,7 @@
 """Records where the journal ends, to detect at startup whether its end is missing.
 
 Without this record, a journal whose newest file was truncated, emptied or removed would look like a
-shorter, complete journal. The broker writes the record 2 ms after a commit, once the packets are
+shorter, complete journal. The broker writes the record after each commit, once the packets are
 released, without an fsync. If commits follow one another without a pause, it writes the record
 every `NOTE_SECONDS`. So if the process is killed, the record is at most that old. After a power
 cut, the record can be older. The recorded end can therefore be before the durable end, but never

@@ -36,10 +36,6 @@ QUICK_COMMITS = 16
 QUICK_BLOB_BYTES = 1024
 """Batches larger than this are written by the thread, so that the event loop can serve clients."""
 
-NOTE_END_SECONDS = 0.002
-"""Time from a commit until the journal's end is recorded. Commits within this time share a write,
-and clients get their acknowledgements first."""
-
 NO_ROOM_SECONDS = 0.25
 """Time between attempts to write a batch while there is no space for it."""
 
@@ -49,8 +45,6 @@ SECONDS_BETWEEN_LINES = 60.0
 
 class BatchWriter:
     """Writer that saves one batch at a time, and releases its packets when the batch is durable."""
-
-    _note: asyncio.TimerHandle | None = None
 
     def __init__(
         self,
@@ -211,7 +205,6 @@ class BatchWriter:
 
     def _note_end(self) -> None:
         """Record the journal's end. If a commit is running, the end is recorded after it."""
-        self._note = None
         if not (self.is_busy or self.is_stopped):
             try:
                 self.store.note_end()
@@ -236,8 +229,7 @@ class BatchWriter:
         self.metrics.add(seconds, len(batch.blob))
         self.recent.add(batch.blob)
         self._release(batch)
-        if self._note is None:
-            self._note = self._loop.call_later(NOTE_END_SECONDS, self._note_end)
+        self._loop.call_soon(self._note_end)  # clients get their acknowledgements first
 
     def _release(self, batch: SealedBatch) -> None:
         """Allow the packets of a batch to be sent, because it is durable or has no records."""
