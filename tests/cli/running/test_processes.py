@@ -76,7 +76,11 @@ def test_a_signal_asks_it_to_stop_and_it_ends_in_its_own_order(
     [
         ("refuses", 1, "oncegate room: the directory is in use"),
         ("is_mistaken", 2, "oncegate room: the file is wrong"),
-        ("meets_the_disk", 1, "oncegate room: /nowhere/at/all: the directory /nowhere/at does not exist"),
+        (
+            "meets_the_disk",
+            1,
+            "oncegate room: /nowhere/at/all: the directory /nowhere/at does not exist",
+        ),
     ],
 )
 def test_what_was_foreseen_ends_it_with_one_line_and_the_exit_code_that_fits(
