@@ -66,7 +66,7 @@ class Audit:
 
 @contextmanager
 def audit_of(tables: Tables, progress: Progress = lambda _: None) -> Iterator[Audit]:
-    """Audit the tables, and yield the result. Spark caches it until the `with` statement ends."""
+    """Audit the tables, and yield the result. It is held until the `with` statement ends."""
     with ExitStack() as stack:
 
         def keep(rows: DataFrame) -> DataFrame:
@@ -125,8 +125,8 @@ def findings_of(
 ) -> DataFrame:
     """Return the findings of all checks. The function `with_verdicts` adds their final verdicts.
 
-    `gaps` is the result of `log_gaps`. `keep` is a function that caches a DataFrame and returns
-    it. It is called for DataFrames that several checks use.
+    `gaps` is the result of `log_gaps`. `keep` is a function that holds the rows of a
+    DataFrame (see `held`) and returns them. It is called for rows that several checks use.
     """
     used = keep(identifiers.uses_of(events))
     positions = keep(queues.position_uses(events))

@@ -191,7 +191,10 @@ def _operator_tasks(
 
     detections = Detections(lambda: ports.settings)
     requests = SensorRequests(
-        *(settings.control_socket, files, detections, ports),
+        settings.control_socket,
+        files,
+        detections,
+        ports,
         replace=replace,
         use_alarms_topic=reports.use_alarms_topic,
     )

@@ -58,6 +58,16 @@ def crc16_kermit(data: bytes) -> int:
     return _crc_of(data, 0, _TABLE_1021)
 
 
+def xor8(data: bytes) -> int:
+    """Return the XOR of all bytes, as NMEA 0183 and the BCC of IEC 62056-21 use it."""
+    return reduce(xor, data, 0)
+
+
+def xor8_of_text(text: str) -> int:
+    """Return the XOR of the bytes of a line, in which bytes that are not UTF-8 are surrogates."""
+    return xor8(text.encode("utf-8", "surrogateescape"))
+
+
 class Checksum(NamedTuple):
     """A type of checksum: its size in bytes, and the function that computes it."""
 
@@ -69,7 +79,7 @@ CHECKSUMS: Final[Mapping[str, Checksum]] = {
     "none": Checksum(0, lambda data: 0),
     "sum8": Checksum(1, lambda data: sum(data) & 0xFF),
     "sum8_negated": Checksum(1, lambda data: -sum(data) & 0xFF),
-    "xor8": Checksum(1, lambda data: reduce(xor, data, 0)),
+    "xor8": Checksum(1, xor8),
     "sum16": Checksum(2, lambda data: sum(data) & _WORD),
     "sum16_negated": Checksum(2, lambda data: -sum(data) & _WORD),
     "crc16_arc": Checksum(2, crc16_arc),

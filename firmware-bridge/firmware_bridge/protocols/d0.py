@@ -14,11 +14,9 @@ unprompted, use protocol `dsmr` with `crc = false`.
 import re
 from collections import Counter
 from dataclasses import dataclass
-from functools import reduce
-from operator import xor
 from typing import Annotated, ClassVar, Final
 
-from firmware_bridge.protocols.checksums import PARITY, SEVEN_BITS
+from firmware_bridge.protocols.checksums import PARITY, SEVEN_BITS, xor8
 from firmware_bridge.protocols.dsmr_telegram import read_telegram
 from firmware_bridge.protocols.frame import TYPE, Damage, Frame, Outcome
 from firmware_bridge.protocols.interface import (
@@ -195,7 +193,7 @@ class D0Poller(Poller):
         if end < start or end + 1 >= len(data):
             return None
         content = data[start + 1 : end + 1]
-        if reduce(xor, content, 0) != data[end + 1]:
+        if xor8(content) != data[end + 1]:
             return Damage("checksum")
         return self._frame_of(identification + content.rstrip(b"\x03\r\n").removesuffix(b"!"))
 

@@ -57,7 +57,9 @@ def _measurement_of(found: Object) -> Measurement | None:
         Damaged: with reason "type" if the value has the wrong type, "value" if it is out of range,
             or "time" if it is an incomplete time.
     """
-    if found.value in (None, b"", "") or (isinstance(found.value, bytes) and _is_unused(found)):
+    if found.value in (None, b"", "") or (
+        isinstance(found.value, bytes) and _is_unused(found.code, found.value)
+    ):
         return None
     value = _value_of(found)
     if found.code.a == "0" and isinstance(value, int) and is_text_of_mbus(found.code):
@@ -68,11 +70,10 @@ def _measurement_of(found: Object) -> Measurement | None:
     return Measurement(name_of(found.code), value, unit)
 
 
-def _is_unused(found: Object) -> bool:
+def _is_unused(code: Code, value: bytes) -> bool:
     """Return True for the identifier of an M-Bus channel without a meter: octets that are 0."""
-    code = found.code
     is_of_channel = code.a == "0" and code.b != "0" and code.c == "96"
-    return is_of_channel and isinstance(found.value, bytes) and not any(found.value)
+    return is_of_channel and not any(value)
 
 
 def _value_of(found: Object) -> Value:

@@ -14,11 +14,9 @@ up to and including ETX.
 
 import re
 from dataclasses import dataclass
-from functools import reduce
-from operator import xor
 from typing import Annotated, ClassVar
 
-from firmware_bridge.protocols.checksums import PARITY, SEVEN_BITS, crc16_arc
+from firmware_bridge.protocols.checksums import PARITY, SEVEN_BITS, crc16_arc, xor8
 from firmware_bridge.protocols.dlms_security import (
     KEY_DESCRIPTIONS,
     MeterKeys,
@@ -262,6 +260,6 @@ def _without_bcc(data: bytes) -> bytes:
     """
     if data[-_BCC_BYTES:-1] != _ETX or _STX not in data:
         return data
-    if reduce(xor, data[data.index(_STX) + 1 : -1], 0) != data[-1]:
+    if xor8(data[data.index(_STX) + 1 : -1]) != data[-1]:
         raise Damaged("checksum")
     return data[:-_BCC_BYTES]

@@ -8,10 +8,9 @@ Soil moisture = 45 %, Heat index = 23.05 *C       names of up to three words
 import re
 from collections import Counter
 from dataclasses import dataclass
-from functools import reduce
-from operator import xor
 from typing import ClassVar, Literal
 
+from firmware_bridge.protocols.checksums import xor8_of_text
 from firmware_bridge.protocols.frame import TYPE, Damaged
 from firmware_bridge.protocols.joined_units import split_unit, unit_of, with_short_degrees
 from firmware_bridge.protocols.lines import LineDecoder, unwrapped
@@ -199,7 +198,7 @@ def _without_checksum(line: str) -> str:
     found = _CHECKED.fullmatch(line)
     if found is None:
         return line
-    if reduce(xor, found[1].encode("utf-8", "surrogateescape"), 0) != int(found[2], 16):
+    if xor8_of_text(found[1]) != int(found[2], 16):
         raise Damaged("checksum")
     return found[1]
 

@@ -6,9 +6,8 @@ A line has at most `LINE_BYTES_MAX` bytes.
 import re
 from collections import Counter
 from collections.abc import Callable
-from functools import reduce
-from operator import xor
 
+from firmware_bridge.protocols.checksums import xor8_of_text
 from firmware_bridge.protocols.delimited import DelimitedDecoder
 from firmware_bridge.protocols.frame import Damaged, Frame
 from firmware_bridge.readings.kinds import Kinds
@@ -136,7 +135,6 @@ def _between_stx_and_etx(text: str) -> str:
     found = _STX_TO_ETX.fullmatch(text)
     if found is None:
         return text
-    checksum = reduce(xor, found[1].encode("utf-8", "surrogateescape"), 0)
-    if found[2] is not None and int(found[2], 16) != checksum:
+    if found[2] is not None and int(found[2], 16) != xor8_of_text(found[1]):
         raise Damaged("checksum")
     return found[1]

@@ -12,11 +12,10 @@ foreign bytes, not as damage. They are recognized by their checksum, never by th
 
 import re
 from dataclasses import dataclass
-from functools import reduce
 from itertools import accumulate
-from operator import xor
 from typing import ClassVar
 
+from firmware_bridge.protocols.checksums import xor8
 from firmware_bridge.protocols.frame import TYPE, Frame
 from firmware_bridge.protocols.interface import Decoder, DecoderSettings
 
@@ -211,7 +210,7 @@ def _checked_body_of(segment: bytes) -> bytes | None:
     # A '*' within the fields is not allowed, but may occur: the last '*' begins the checksum.
     for match in reversed(list(_CHECKSUM.finditer(segment))):
         body = segment[1 : match.start()]
-        if reduce(xor, body, 0) == int(match.group(1), 16):
+        if xor8(body) == int(match.group(1), 16):
             return body
     return None
 

@@ -220,8 +220,9 @@ class Store:
         return self._checkpoints.rows_committed()
 
     def finish_checkpoint(self) -> int:
-        """Make the committed rows durable. This call blocks. Return the number to pass to
-        `checkpoint_finished`, a sequence number."""
+        """Make the committed rows durable. This call blocks.
+
+        Return the sequence number for `checkpoint_finished`."""
         self._end_record.fsync()
         return self._checkpoints.finish()
 

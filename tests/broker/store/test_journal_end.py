@@ -6,7 +6,13 @@ from pathlib import Path
 import pytest
 
 from gateway.broker.core.records.kinds import StartKind
-from gateway.broker.store.journal_end import RECORD_NAME
+from gateway.broker.store.journal_end import (
+    NOTE_SECONDS,
+    RECORD_NAME,
+    EndRecord,
+    JournalEnd,
+    read_end,
+)
 from gateway.broker.store.journal_files import FOLDER_NAME, frame_of, journal_files
 from gateway.broker.wire.packets import Publish
 from tests.broker.core.harness import Harness, payloads
@@ -259,3 +265,21 @@ def test_a_database_that_is_gone_does_not_make_its_journal_one_of_another_store(
     assert again.damage == []
     assert again.session("away").queued_count == MESSAGES + 1
     again.close()
+
+
+def test_the_record_is_overdue_after_a_while_and_when_a_file_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 1_000.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    record = EndRecord(tmp_path)
+    record.begin(JournalEnd("0102030405060708", 10, 5, 1, 200))
+    record.note(11, 6, 1, 300)
+    assert not record.is_overdue(1)
+    assert record.is_overdue(2)
+    now += 2 * NOTE_SECONDS
+    assert record.is_overdue(1)
+    record.note(12, 7, 1, 400)
+    assert not record.is_overdue(1)
+    record.close()
+    assert read_end(tmp_path) == (JournalEnd("0102030405060708", 12, 7, 1, 400), None)

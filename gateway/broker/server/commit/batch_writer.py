@@ -15,7 +15,6 @@ from concurrent.futures import ThreadPoolExecutor
 from gateway.broker.core.broker import Broker
 from gateway.broker.core.output import SealedBatch
 from gateway.broker.server.commit.checkpoints import Checkpoints
-from gateway.broker.server.commit.faults import lack_of_descriptors
 from gateway.broker.server.commit.journal_room import JournalRoom
 from gateway.broker.server.commit.metrics import CommitMetrics
 from gateway.broker.server.commit.outcomes import Outcomes
@@ -165,7 +164,9 @@ class BatchWriter:
     def _hand_over(self) -> None:
         """Pass messages of ended sessions to other sessions that have the same shared subscription.
 
-        The end of a session and the transfer of its messages are recorded in the same batch."""
+        These messages are loaded from disk. The end of a session and the transfer of its messages
+        are recorded in the same batch.
+        """
         for request in self.broker.effects.take_hand_overs():
             contents, deliveries, _ = self.store.load_page(
                 request.session, request.first_position, request.count, request.contents
@@ -261,7 +262,11 @@ class BatchWriter:
         now = self._loop.time()
         if now >= self._next_line_at:
             self._next_line_at = now + SECONDS_BETWEEN_LINES
-            logger.error("%s", lack_of_descriptors(error))
+            logger.error(
+                "the journal waits because no file can be opened: %s; nothing is acknowledged "
+                "until one can. Raise the limit of open files (LimitNOFILE)",
+                error.strerror,
+            )
 
     def _write_again(self) -> None:
         if self._waiting is None or self.is_stopped:

@@ -27,11 +27,3 @@ def fault_of_broker(error: BaseException) -> StoreFailed:
         f"a mistake in the broker itself ({type(error).__name__}: {error}); nothing that "
         "was not on disk has been acknowledged. Start again, and report the lines above"
     )
-
-
-def lack_of_descriptors(error: OSError) -> str:
-    """Return the log line for a batch that waits because no file can be opened."""
-    return (
-        f"the journal waits because no file can be opened: {error.strerror}; nothing is "
-        "acknowledged until one can. Raise the limit of open files (LimitNOFILE)"
-    )
