@@ -204,8 +204,11 @@ class BatchWriter:
             return
         self._durable(batch, seconds)
 
-    def _note_end(self) -> None:
-        """Record the journal's end. If a commit is running, the end is recorded after it."""
+    def note_end(self) -> None:
+        """Record the journal's end. If a commit is running, the end is recorded after it.
+
+        Call this method when clients have their acknowledgements, which must not wait for it.
+        """
         if not (self.is_busy or self.is_stopped):
             try:
                 self.store.note_end()
@@ -230,7 +233,6 @@ class BatchWriter:
         self.metrics.add(seconds, len(batch.blob))
         self.recent.add(batch.blob)
         self._release(batch)
-        self._loop.call_soon(self._note_end)  # clients get their acknowledgements first
 
     def _release(self, batch: SealedBatch) -> None:
         """Allow the packets of a batch to be sent, because it is durable or has no records."""

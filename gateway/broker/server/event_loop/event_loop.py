@@ -238,6 +238,7 @@ class EventLoop:
         if self.hooks is not None:
             self.hooks.release()
         self._write_out()
+        self.committer.writer.note_end()
         self.reading.resume_overloaded()
         self._alarm.set(broker.next_due())
 
