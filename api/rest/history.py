@@ -21,7 +21,7 @@ from api.models.history import (
 )
 from api.models.values import Milliseconds
 from api.problems import described
-from api.rest.preferences import preference_for
+from api.preferences import preference_for
 from api.rest.query_parameters import refuse_unknown
 from api.wording import iso_of
 

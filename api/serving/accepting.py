@@ -3,7 +3,7 @@
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from api.rest.preferences import preference_for
+from api.preferences import preference_for
 
 
 class RefusedGzip:

@@ -19,6 +19,7 @@ from api.forms import FormRefused
 from api.login.admission import PROGRAMS, NotAllowed, NotLoggedIn, ReadOnly, login_url_for
 from api.mistakes import sentence_of_fault
 from api.pages.page import html_of
+from api.preferences import prefers_page
 from api.problems import fix_of, problem_response, retry_headers_of, status_of
 from api.status.control_socket import BrokerProblem
 from gateway.process.control.messages import Refused
@@ -30,7 +31,7 @@ _FIX_OF_ORIGIN: Final = "Send it from a page of this gateway, or as JSON with a 
 
 def wants_page(path: str, headers: Headers) -> bool:
     """Return True if a request comes from a browser that will display the response as a page."""
-    return "text/html" in headers.get("accept", "") and not path.startswith(PROGRAMS)
+    return prefers_page(headers.get("accept", "")) and not path.startswith(PROGRAMS)
 
 
 def problem_page(

@@ -29,11 +29,23 @@ def preference_for(value: str, header: str) -> Preference:
     return best if best.quality else Preference(0.0, 0, 0)
 
 
+def prefers_page(accept: str) -> bool:
+    """Return True if a client prefers a page to JSON. `accept` is the content of Accept.
+
+    A client that accepts everything is a program: a browser names text/html.
+    """
+    programs = ("application/problem+json", "application/json")
+    return preference_for("text/html", accept) > max(
+        preference_for(each, accept) for each in programs
+    )
+
+
 def _quality_in(parameters: list[str]) -> float:
     for parameter in parameters:
         if parameter.startswith("q="):
             try:
-                return float(parameter.removeprefix("q="))
+                quality = float(parameter.removeprefix("q="))
             except ValueError:
                 return 0.0
+            return quality if 0 <= quality <= 1 else 0.0  # also refuses NaN
     return 1.0
