@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 import time
 from collections.abc import AsyncIterator, Iterator
 from typing import Annotated, Final
@@ -21,6 +22,8 @@ from api.status.observer import Observer
 from gateway.process.control.messages import Refused
 
 SEQUENCE_MAX: Final = 2**62
+SKIPPED: Final = "events_skipped"
+"""Name of the server-sent event that reports events which the stream does not send."""
 
 ClientId = Annotated[
     str,
@@ -139,6 +142,10 @@ async def stream(
 
     The stream begins after `Last-Event-ID`, or with the next event if the header is missing. The
     stream ends after 50 seconds, and an `EventSource` then reconnects automatically.
+
+    If more events are new than the stream can send at one time, only the newest are sent. Before
+    them, an event `events_skipped` has the members `after` and `before`: `/api/v1/events` with
+    these parameters lists the events in between.
     """
     wanted: dict[str, object] = {"client_id": client_id, "port": port, "names": event}
     texts = _texts(observer_of(request), wanted, last_event_id)
@@ -172,9 +179,22 @@ async def _texts(
             yield f": {' '.join(refusal.message.split())}\n\n"
             return
         else:
-            for each in reversed(page.events):
-                after = each.sequence
-                yield f"id: {after}\nevent: {each.event}\ndata: {each.model_dump_json()}\n\n"
-            if not page.events:
-                yield ":\n\n"  # Only sending reveals that the client has disconnected.
+            for text in _texts_of(page, after or 0):
+                yield text
+            after = page.events[0].sequence if page.events else after
         await asyncio.sleep(limits.EVENT_STREAM_STEP_SECONDS)
+
+
+def _texts_of(page: EventPage, after: int) -> Iterator[str]:
+    """Yield a page of events as server-sent events, the oldest first.
+
+    If the page does not contain all events since `after`, an event `events_skipped` comes first. It
+    has no `id`, so that a client that reconnects after it gets the note again.
+    """
+    if page.next is not None:
+        skipped = json.dumps({"after": after, "before": page.next})
+        yield f"event: {SKIPPED}\ndata: {skipped}\n\n"
+    for each in reversed(page.events):
+        yield f"id: {each.sequence}\nevent: {each.event}\ndata: {each.model_dump_json()}\n\n"
+    if not page.events:
+        yield ":\n\n"  # Only sending reveals that the client has disconnected.

@@ -20,8 +20,8 @@ from api.models.history import (
     StepSeconds,
 )
 from api.models.values import Milliseconds
-from api.problems import described
 from api.preferences import preference_for
+from api.problems import described
 from api.rest.query_parameters import refuse_unknown
 from api.wording import iso_of
 

@@ -93,6 +93,28 @@ async def test_a_stream_continues_if_the_gateway_has_a_new_log(tmp_path: Path) -
         assert len(reading.result()) == 2
 
 
+async def test_a_stream_reports_the_events_that_are_too_many_for_one_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "EVENTS_PER_REQUEST_MAX", 2)
+    monkeypatch.setattr(limits, "EVENT_STREAM_SECONDS", 0.05)
+    async with site_with_exchanges(tmp_path, 3) as at, at.program("viewer") as program:
+        every = (await program.get("/api/v1/events?client_id=press")).json()["events"][::-1]
+        first, newest = every[0]["sequence"], every[-2:]
+        headers = {"Last-Event-ID": str(first)}
+        path = "/api/v1/events/stream?client_id=press"
+        notes = (await program.get(path, headers=headers)).text.split("\n\n")
+        skipped = notes[1].removeprefix("event: events_skipped\ndata: ")
+        assert [int(note.split("\n")[0].removeprefix("id: ")) for note in notes[2:4]] == [
+            each["sequence"] for each in newest
+        ]
+        query = "&".join(f"{name}={value}" for name, value in json.loads(skipped).items())
+        rest = (await program.get(f"/api/v1/events?client_id=press&limit=100&{query}")).json()
+        assert rest["events"][::-1] == every[1:-2]
+        # A client that lost the connection after the note gets it again.
+        assert "id:" not in notes[1]
+
+
 async def test_head_of_a_stream_is_answered_without_waiting_and_keeps_no_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
