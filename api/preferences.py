@@ -1,6 +1,11 @@
 """Preferences of a client in the headers Accept and Accept-Encoding. Source: RFC 9110, 12.4.2."""
 
-from typing import NamedTuple
+import re
+from typing import Final, NamedTuple
+
+_OTHER_OPENMETRICS: Final = re.compile(
+    r"^\s*application/openmetrics-text\s*;.*version=(?!\"?1\.0\b)", re.IGNORECASE
+)
 
 
 class Preference(NamedTuple):
@@ -37,6 +42,17 @@ def prefers_page(accept: str) -> bool:
     programs = ("application/problem+json", "application/json")
     return preference_for("text/html", accept) > max(
         preference_for(each, accept) for each in programs
+    )
+
+
+def prefers_openmetrics(accept: str) -> bool:
+    """Return True if a scraper prefers OpenMetrics 1.0 to the text format of Prometheus.
+
+    Ranges for other versions of OpenMetrics are ignored, as they are not served.
+    """
+    usable = ",".join(each for each in accept.split(",") if not _OTHER_OPENMETRICS.search(each))
+    return preference_for("application/openmetrics-text", usable) > preference_for(
+        "text/plain", usable
     )
 
 

@@ -20,6 +20,7 @@ from api.models.broker import BrokerStatus
 from api.models.reports import Report
 from api.models.uplink import UplinkStatus
 from api.models.uploader import UploaderStatus
+from api.preferences import prefers_openmetrics
 from api.rest.alarms import watch_of
 from api.rest.metric_families import by, count, counter, first, gauge, histogram, value
 from api.rest.status import observer_of
@@ -35,6 +36,7 @@ metrics = APIRouter(include_in_schema=False, dependencies=[Depends(VIEWERS)])
 It is not part of the REST interface, which returns JSON (docs/metrics.md).
 """
 
+_OPENMETRICS: Final = "application/openmetrics-text; version=1.0.0"
 _COUNTERS_OF_PORT: Final = {
     "bytes": "Bytes read.",
     "frames": "Frames read.",
@@ -79,7 +81,9 @@ async def metrics_of_gateway(request: Request) -> Response:
         overview, is_up = observer.last_overview, False
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Collector(overview, watch_of(request).active(), is_up=is_up))
-    encode, content_type = choose_encoder(request.headers.get("accept", ""))
+    # The library ignores weights and fails on versions without a number.
+    accepted = _OPENMETRICS if prefers_openmetrics(request.headers.get("accept", "")) else ""
+    encode, content_type = choose_encoder(accepted)
     return Response(encode(registry), headers={"Content-Type": content_type})
 
 

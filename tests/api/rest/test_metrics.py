@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import httpx
+import pytest
 from prometheus_client.openmetrics.parser import (
     text_string_to_metric_families as openmetrics_families,
 )
@@ -60,6 +61,46 @@ async def test_counters_of_broker_bridge_and_uploader_are_read_back(
     assert series["oncegate_port_left_out_total", "port=greenhouse", "reason=not_measured"] == 4
     assert series["oncegate_upload_sent_segments_total",] == uploader["sent"]["count"]
     assert series["oncegate_report_age_seconds", "process=bridge"] == 0.6
+
+
+PROMETHEUS_3 = (
+    "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,"
+    "application/openmetrics-text;version=0.0.1;q=0.5,"
+    "text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2"
+)
+PROMETHEUS_WITH_PROTOBUF = (
+    "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;"
+    "encoding=delimited;q=0.6,application/openmetrics-text;version=1.0.0;q=0.5,"
+    "text/plain;version=0.0.4;q=0.3,*/*;q=0.2"
+)
+
+
+@pytest.mark.parametrize(
+    ("accept", "is_openmetrics"),
+    [
+        (PROMETHEUS_3, True),
+        (PROMETHEUS_WITH_PROTOBUF, True),
+        ("application/openmetrics-text", True),
+        ("Application/OpenMetrics-Text; Version=1.0.0", True),
+        # `scrape_protocols: [PrometheusText0.0.4, OpenMetricsText1.0.0]`
+        ("text/plain;version=0.0.4;q=0.5,application/openmetrics-text;version=1.0.0;q=0.4", False),
+        ("application/openmetrics-text;version=1.0.0;q=0,text/plain", False),
+        ("application/openmetrics-text;version=0.0.1,text/plain;version=0.0.4;q=0.5", False),
+        ("application/openmetrics-text;version=2.0.0,*/*;q=0.1", False),
+        ("application/openmetrics-text;version=abc", False),
+        ("text/plain;version=abc", False),
+        ("*/*", False),
+        ("text/html,application/xhtml+xml,*/*;q=0.8", False),
+    ],
+)
+async def test_a_scraper_gets_the_format_that_it_prefers(
+    client: httpx.AsyncClient, broker: ContractBroker, accept: str, is_openmetrics: bool
+) -> None:
+    answer = await client.get("/metrics", headers={"Accept": accept})
+    assert answer.status_code == 200
+    form = "application/openmetrics-text; version=1.0.0" if is_openmetrics else "text/plain; "
+    assert answer.headers["content-type"].startswith(form)
+    assert series_of(answer.text, openmetrics=is_openmetrics)
 
 
 async def test_a_scraper_that_accepts_openmetrics_gets_the_same(
