@@ -51,10 +51,15 @@ class AlarmStore:
     def open(self) -> list[Alarm]:
         """Open the SQLite file, and return the active alarms that are stored in it.
 
-        The list is empty if the file cannot be used.
+        The list is empty if the file cannot be used. `open` can then be called again later.
         """
         with self._lock:
             return [] if self._path is None else self._opened_or_new(self._path)
+
+    @property
+    def is_missing(self) -> bool:
+        """True if the SQLite file could not be opened."""
+        return self.problem is not None and self._connection is None
 
     def _opened_or_new(self, path: Path) -> list[Alarm]:
         try:
@@ -73,10 +78,11 @@ class AlarmStore:
     def save(self, changed: Iterable[Alarm]) -> None:
         """Write the changed alarms to the SQLite file in one transaction.
 
-        If this fails, as on a full disk, they are written with the next call.
+        If this fails, as on a full disk, they are written with the next call. If the file is not
+        open, they are written after it has been opened.
         """
         with self._lock:
-            if self._connection is None:
+            if self._path is None:
                 return
             for alarm in changed:
                 self._unsaved_active.pop(alarm.key, None)
@@ -86,7 +92,7 @@ class AlarmStore:
                     self._unsaved_cleared.append(alarm)
             rows = [_row_of(each) for each in self._unsaved_cleared]
             rows += map(_row_of, self._unsaved_active.values())
-            if rows and self._write(self._connection, rows):
+            if rows and self._connection is not None and self._write(self._connection, rows):
                 self._unsaved_cleared.clear()
                 self._unsaved_active.clear()
 
@@ -165,6 +171,7 @@ class AlarmStore:
             connection.close()
             raise
         self._connection = connection
+        self.problem = None
         return alarms
 
     def _fail(self, error: OSError | sqlite3.DatabaseError) -> None:

@@ -47,6 +47,17 @@ class AlarmTable:
         self.not_listed = 0
         """Number of conditions beyond ``ALARMS_MAX`` at the latest update."""
 
+    def add_stored(self, alarms: Iterable[Alarm]) -> None:
+        """Add the active alarms of an earlier run, which were read after this run has begun.
+
+        A stored alarm replaces the same alarm of this run, which has begun later. An
+        acknowledgement in this run is kept, and the next update refreshes the text.
+        """
+        for stored in alarms:
+            alarm = self._alarms.get(stored.key)
+            if alarm is None or not alarm.is_acknowledged:
+                self._alarms[stored.key] = stored
+
     def active(self) -> list[Alarm]:
         """Return the active alarms, the most important first.
 

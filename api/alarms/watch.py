@@ -103,6 +103,17 @@ class AlarmWatch:
         """Load from disk the alarms that were active when an earlier run stopped."""
         self._table = AlarmTable(await asyncio.to_thread(self._store.open))
 
+    async def _load_late(self) -> None:
+        """Open the file of alarms that could not be opened earlier, if that is possible now.
+
+        The alarms that were active in an earlier run are loaded, and those of this run are saved.
+        """
+        stored = await asyncio.to_thread(self._store.open)
+        if not self._store.is_missing:
+            self._table.add_stored(stored)
+            await asyncio.to_thread(self._store.save, self._table.active())
+            self._unpublished = True
+
     def active(self) -> Sequence[Alarm]:
         """Return the active alarms, the most important first."""
         return self._table.active()
@@ -132,6 +143,8 @@ class AlarmWatch:
     async def examine(self) -> None:
         """Examine the gateway once. Save and publish the alarms that have changed."""
         async with self._turn:
+            if self._store.is_missing:
+                await self._load_late()
             conditions = await self._conditions()
             now = self._clock()
             lasting = self._patience.lasting(conditions, now=now)

@@ -4,15 +4,17 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from api import limits
-from api.alarms.alarm import Key
+from api.alarms.alarm import Alarm, Key
 from api.alarms.conditions.condition import Condition, Level
 from api.alarms.conditions.thresholds import Thresholds
 from api.alarms.store import AlarmStore
+from api.alarms.table import CLEAR_SECONDS
 from api.alarms.watch import STARTING_SECONDS, AlarmWatch, Patience, Sources
 from api.status.control_socket import ControlSocket
 from api.status.machine import Machine
@@ -85,6 +87,65 @@ async def test_an_alarm_that_a_full_disk_refused_is_written_later(tmp_path: Path
     store = AlarmStore(tmp_path / "alarms.db")
     assert store.open() == list(watch.active())
     store.close()
+
+
+async def test_a_file_that_cannot_be_opened_at_the_start_is_opened_later(tmp_path: Path) -> None:
+    earlier = AlarmStore(tmp_path / "alarms.db")
+    earlier.open()
+    dropped = alarm_of("messages_dropped", "client c")
+    acknowledged = replace(dropped, acknowledged_by="ben", acknowledged_ms=6)
+    lost = alarm_of("port_lost", "port gps")
+    earlier.save([acknowledged, lost])
+    earlier.close()
+    (tmp_path / "alarms.db").rename(tmp_path / "kept")
+    (tmp_path / "alarms.db").mkdir()
+    async with ContractBroker(tmp_path / "status.sock") as broker, watching(tmp_path) as watch:
+        broker.status["warnings"] = [warning("3 were dropped.", "messages_dropped")]
+        await watch.examine()
+        assert watch.problem is not None
+        assert [alarm.acknowledged_by for alarm in watch.active()] == [None]
+        (tmp_path / "alarms.db").rmdir()
+        (tmp_path / "kept").rename(tmp_path / "alarms.db")
+        await look_again(watch)
+        assert watch.problem is None
+        assert {alarm.id: alarm.acknowledged_by for alarm in watch.active()} == {
+            "messages_dropped": "ben",
+            "port_lost": None,
+        }
+        await watch.acknowledge(Key("port_lost", "port gps"), by="anna")
+    store = AlarmStore(tmp_path / "alarms.db")
+    assert {alarm.acknowledged_by for alarm in store.open()} == {"ben", "anna"}
+    store.close()
+
+
+async def test_alarms_that_ended_while_the_file_could_not_be_opened_are_in_the_history(
+    tmp_path: Path,
+) -> None:
+    clock = Clock()
+    (tmp_path / "alarms.db").mkdir()
+    async with (
+        ContractBroker(tmp_path / "status.sock") as broker,
+        watching(tmp_path, clock=clock.monotonic) as watch,
+    ):
+        broker.status["warnings"] = [warning("It is full.")]
+        await watch.examine()
+        broker.status["warnings"] = []
+        await look_again(watch)
+        clock.seconds = CLEAR_SECONDS
+        await look_again(watch)
+        assert identifiers(watch) == []
+        (tmp_path / "alarms.db").rmdir()
+        await look_again(watch)
+        assert [alarm.id for _, alarm in await watch.cleared(before=None, limit=5)] == [
+            "queue_filling"
+        ]
+
+
+def alarm_of(id: str, subject: str) -> Alarm:
+    return Alarm(
+        id=id, subject=subject, level=Level.ATTENTION, sentence="It was.", fix="", since_ms=5,
+        changed_ms=5,
+    )  # fmt: skip
 
 
 async def test_changes_are_handed_to_the_broker_for_the_bridge_and_nothing_else_is(
