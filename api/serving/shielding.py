@@ -65,14 +65,22 @@ class Shield:
             await send(message)
 
         headers = Headers(scope=scope)
-        app: ASGIApp
-        if not scope["path"].startswith(_ASSETS) and not is_own_name(
-            headers.get("host", ""), self._hosts | own_names()
-        ):
-            app = _misdirected(scope["path"], headers)
-        else:
-            app = self._app
+        app = self._refusal_of(scope, headers) or self._app
         await app({**scope, "method": "GET"} if head else scope, receive, send_shielded)
+
+    def _refusal_of(self, scope: Scope, headers: Headers) -> ASGIApp | None:
+        """Return the response to a request for another host, or None if the request is for us."""
+        names = headers.getlist("host")
+        if len(names) > 1:
+            # RFC 9112, 3.2: a proxy may have routed the request by the other one.
+            return problem_response(400, "The request has more than one Host header.")
+        if scope["path"].startswith(_ASSETS):
+            return None
+        if not names and scope["http_version"] == "1.0":
+            return None  # A health check of a load balancer. Every browser sends the header.
+        if is_own_name(headers.get("host", ""), self._hosts | own_names()):
+            return None
+        return _misdirected(scope["path"], headers)
 
 
 def _misdirected(path: str, headers: Headers) -> ASGIApp:

@@ -1,5 +1,6 @@
 """Headers of every response, HEAD requests, and the host names that the page accepts."""
 
+import asyncio
 import socket
 from pathlib import Path
 
@@ -126,3 +127,33 @@ async def test_a_page_of_the_network_is_no_page_of_every_name(
     ):
         assert (await elsewhere.get("/api/v1/status")).status_code == 421
     assert broker.requests == []
+
+
+async def status_line_of(url: httpx.URL, request: bytes) -> bytes:
+    """Send the bytes of a request, and return the first line of the response."""
+    reader, writer = await asyncio.open_connection(url.host, url.port)
+    try:
+        async with asyncio.timeout(DEADLINE_SECONDS):
+            writer.write(request)
+            return await reader.readline()
+    finally:
+        writer.close()
+        await writer.wait_closed()
+
+
+async def test_a_health_check_without_a_host_is_answered(
+    client: httpx.AsyncClient, broker: ContractBroker
+) -> None:
+    # As HAProxy sends it for `option httpchk GET /healthz`.
+    line = await status_line_of(client.base_url, b"GET /healthz HTTP/1.0\r\n\r\n")
+    assert line.split()[1] == b"200"
+    without = b"GET /healthz HTTP/1.1\r\n\r\n"
+    assert (await status_line_of(client.base_url, without)).split()[1] == b"421"
+
+
+@pytest.mark.parametrize("second", [b"localhost", b"attacker.example", b""])
+async def test_a_request_for_two_hosts_is_refused(
+    client: httpx.AsyncClient, broker: ContractBroker, second: bytes
+) -> None:
+    request = b"GET /api/v1/status HTTP/1.1\r\nHost: localhost\r\nHost: " + second + b"\r\n\r\n"
+    assert (await status_line_of(client.base_url, request)).split()[1] == b"400"
