@@ -238,6 +238,7 @@ def _text_of(file: Path, plan: "Plan", ending: str | None) -> str:
         *_data_lines(plan),
         *_manual_commands(file, plan),
         *_account_lines(plan),
+        *_data_dir_lines(plan),
     ]
     if ending is None:
         lines.append("Nothing was written. To restore the backup, add --yes")
@@ -276,3 +277,15 @@ def _account_lines(plan: "Plan") -> Iterator[str]:
     }
     for name in sorted(missing):
         yield f"  warning   there is no {name} on this machine: its files become root's"
+
+
+def _data_dir_lines(plan: "Plan") -> Iterator[str]:
+    """Yield a warning if the restored configuration may name another data directory."""
+    original, target = plan.manifest.data_dir, plan.places.data_dir.absolute()
+    has_configuration = any(step.member.part == "configuration" for step in plan.writes)
+    has_files = any(step.base == target for step in plan.steps)
+    if has_configuration and has_files and Path(original) != target:
+        yield (
+            f"  warning   the data directory was {original}, and here it is {target}: if the "
+            f"restored configuration names the former, add --data-dir {shlex.quote(original)}"
+        )

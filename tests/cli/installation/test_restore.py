@@ -185,3 +185,19 @@ def test_accounts_that_this_machine_does_not_have_are_named(
     monkeypatch.setattr(names, lambda user, group: ["user oncegate-bridge"])
     text = printed(capsys, file, "--config", config)
     assert text.count("there is no user oncegate-bridge on this machine") == 1
+
+
+def test_a_new_machine_is_told_that_the_data_directory_was_another(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "new").mkdir()
+    monkeypatch.chdir(tmp_path / "new")
+    config = tmp_path / "new/gateway.toml"
+    text = printed(capsys, file, "--config", config)
+    assert f"the data directory was {tmp_path}/var, and here it is {tmp_path}/new/var" in text
+    assert f"add --data-dir {tmp_path}/var" in text
+    text = printed(capsys, file, "--config", config, "--data-dir", tmp_path / "var")
+    assert "the data directory was" not in text
+    # The configuration of this machine stays, and names the data directory.
+    text = printed(capsys, file, "--config", tmp_path / "etc/gateway.toml")
+    assert "the data directory was" not in text
