@@ -96,9 +96,11 @@ def replace_durably(
             os.fchmod(descriptor, rights.mode)
         _write_whole(descriptor, data, rights.owner)
         move_durably(partial, path)
-    except BaseException:
+    except BaseException as error:
         # A partial file only takes space on a disk that is probably full.
         partial.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename is None:
+            error.filename = str(path)  # A failed write names no file.
         raise
 
 

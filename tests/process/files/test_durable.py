@@ -1,5 +1,6 @@
 """The order in which files and folders become durable. No file is ever half replaced."""
 
+import errno
 import os
 import stat
 from collections.abc import Iterator
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from gateway.process.files.disk_errors import line_of
 from gateway.process.files.durable import (
     Rights,
     fsync_file,
@@ -215,3 +217,16 @@ def test_a_file_that_cannot_be_written_is_named_and_not_its_partial_version(
     with pytest.raises(FileNotFoundError) as failed:
         replace_keeping_owner(path, b"x", 0o600)
     assert failed.value.filename == str(path)
+
+
+def test_a_file_for_which_the_disk_has_no_room_is_named(
+    path: Path, partial: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "write", full)
+    with pytest.raises(OSError, match="No space left") as caught:
+        replace_durably(path, b"new", partial=partial)
+    assert line_of(caught.value) == f"{path}: No space left on device"
+    assert not partial.exists()
