@@ -1,4 +1,4 @@
-"""What a client prefers: CSV or JSON, a page or a problem for programs."""
+"""Preferences of clients: CSV or JSON, a page or problem details, a format of metrics."""
 
 import pytest
 
