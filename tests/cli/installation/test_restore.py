@@ -187,7 +187,7 @@ def test_accounts_that_this_machine_does_not_have_are_named(
     assert text.count("there is no user oncegate-bridge on this machine") == 1
 
 
-def test_a_new_machine_is_told_that_the_data_directory_was_another(
+def test_a_restore_warns_if_the_data_directory_was_elsewhere(
     file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "new").mkdir()
