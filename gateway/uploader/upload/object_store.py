@@ -18,6 +18,7 @@ from obstore.exceptions import BaseError, PermissionDeniedError, Unauthenticated
 from obstore.store import from_url
 
 from gateway.uploader.settings import CONNECT_SECONDS_MAX, UPLOAD_SECONDS_MAX
+from gateway.uploader.upload import store_variables
 from gateway.uploader.upload.daemon_thread import in_daemon_thread
 from gateway.uploader.upload.store_answer import is_answer, sentence_and_kind_of
 from gateway.uploader.upload.target_error import TargetError
@@ -49,8 +50,8 @@ class ObjectStoreTarget:
         try:
             await in_daemon_thread(partial(self._put, name, data))
         except BaseException as problem:
-            # Code in Rust panics, for example, at an AWS_ENDPOINT_URL without a scheme. The class
-            # cannot be imported, and is not an Exception: it would end the uploader.
+            # Code in Rust panics at values that `store_variables` does not know. The class cannot
+            # be imported, and is not an Exception: it would end the uploader.
             if type(problem).__name__ != "PanicException":
                 raise
             raise _target_error(problem) from problem
@@ -100,6 +101,7 @@ class ObjectStoreTarget:
 
 
 def _store_of(url: str, *, checksum_header: bool) -> ObjectStore:
+    store_variables.check(url)
     # Without TLS only if configured: in the URL, or by the object stores' usual variable.
     is_plain = url.startswith("http:") or os.environ.get("AWS_ALLOW_HTTP", "").lower() == "true"
     client: ClientConfig = {**_CLIENT, "allow_http": is_plain}

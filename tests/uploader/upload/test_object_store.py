@@ -133,6 +133,15 @@ async def test_an_address_at_which_no_store_is_found_is_a_failure_with_its_cause
         await ObjectStoreTarget("s3://logs").put("a.jsonl.zst", b"whole")
 
 
+async def test_a_value_at_which_the_library_panics_is_refused_without_a_stack_trace(
+    bucket: Bucket, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "minio.example:9000")
+    with pytest.raises(TargetError, match="AWS_ENDPOINT_URL"):
+        await ObjectStoreTarget("s3://logs").put("a.jsonl.zst", b"whole")
+    assert "panicked" not in capfd.readouterr().err
+
+
 async def test_an_address_without_tls_that_is_not_allowed_names_the_variable(
     bucket: Bucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
