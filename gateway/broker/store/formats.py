@@ -4,7 +4,8 @@ The row `format` of the table `meta` names the format. Until the first release, 
 format is supported. Afterwards, every released format must be readable.
 
 Data in another format is rejected, but not treated as damage: nothing is changed or moved. If the
-tables have the current columns but the row is missing, the database is treated as damaged.
+tables have the current columns but the row is missing, or differs from the current format in one
+bit, the database is treated as damaged.
 """
 
 import sqlite3
@@ -24,7 +25,8 @@ NEWEST_COLUMN = ("retained", "source")
 """Table and name of a column that no earlier format has."""
 
 UNKNOWN = "unknown"
-"""Result of `format_of` if the row in `meta` is missing, although the database is current."""
+"""Result of `format_of` if the row in `meta` is missing or damaged, although the database is
+current."""
 
 _OLDER = (
     "a development version before 0.1.0 wrote it; move the data directory away and start with an "
@@ -63,20 +65,35 @@ def other_magic(file: Path, magic: bytes, understood: bytes) -> OtherFormat:
 def format_of(connection: sqlite3.Connection) -> str | None:
     """Return the format of a database, or None if the database is empty.
 
-    If the database has tables but no row that names the format, the result depends on the columns:
-    `UNKNOWN` if they are those of the current format, otherwise "none". Raises sqlite3.Error if the
-    database cannot be read.
+    If the database has tables but no row that names the format, or a row with one wrong bit, the
+    result depends on the columns: `UNKNOWN` if they are those of the current format, otherwise the
+    contents of the row or "none". Raises sqlite3.Error if the database cannot be read.
     """
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema")}
     if not tables:
         return None
+    found = None
     if "meta" in tables:
-        row = connection.execute("SELECT value FROM meta WHERE key = ?", (KEY,)).fetchone()
-        if row is not None:
-            return str(row[0])
+        row = connection.execute(
+            "SELECT CAST(value AS BLOB) FROM meta WHERE key = ?", (KEY,)
+        ).fetchone()
+        found = None if row is None else bytes(row[0] or b"")
+    if found is not None and not _has_one_wrong_bit(found):
+        return found.decode("ascii", "replace")
     table, column = NEWEST_COLUMN
     columns = {row[1] for row in connection.execute(f"PRAGMA table_info({table})")}
-    return UNKNOWN if column in columns else "none"
+    if column in columns:
+        return UNKNOWN
+    return "none" if found is None else found.decode("ascii", "replace")
+
+
+def _has_one_wrong_bit(found: bytes) -> bool:
+    """Return True if `found` differs from the current format in one bit, as on a worn card."""
+    expected = str(FORMAT).encode()
+    if len(found) != len(expected):
+        return False
+    wrong = int.from_bytes(found, "big") ^ int.from_bytes(expected, "big")
+    return wrong.bit_count() == 1
 
 
 def refuse_other_database(path: Path) -> None:

@@ -34,7 +34,10 @@ def contents(data_dir: Path) -> dict[str, bytes]:
 
 
 def set_format(data_dir: Path, value: str) -> None:
+    """Give a database another format, and the columns of an earlier one."""
     with closing(sqlite3.connect(data_dir / DATABASE_NAME)) as connection, connection:
+        if value.isdecimal() and int(value) < FORMAT:
+            connection.execute("ALTER TABLE retained DROP COLUMN source")
         connection.execute("UPDATE meta SET value = ? WHERE key = 'format'", (value,))
 
 
@@ -100,9 +103,13 @@ LOST_ROWS = [
     "UPDATE meta SET key = 'gormat' WHERE key = 'format'",
     "ALTER TABLE meta RENAME TO meda",
 ]
+WRONG_BITS = [
+    f"UPDATE meta SET value = CAST(x'{code:02x}' AS TEXT) WHERE key = 'format'"  # noqa: S608
+    for code in (ord(str(FORMAT)) ^ 1 << bit for bit in range(8))
+]
 
 
-@pytest.mark.parametrize("change", LOST_ROWS)
+@pytest.mark.parametrize("change", [*LOST_ROWS, *WRONG_BITS])
 def test_a_current_database_that_lost_the_name_of_its_format_is_salvaged(
     tmp_path: Path, change: str
 ) -> None:
