@@ -1,16 +1,19 @@
 """Determines the access rules and the known users of a broker from its configuration."""
 
+import logging
 from collections.abc import Iterator, Sequence
 from typing import Final
 
 from gateway.broker.access.passwords.file import PasswordFile
-from gateway.broker.access.rules.defaults import BridgeAccess, default_rules
+from gateway.broker.access.rules.defaults import SENSORS, BridgeAccess, default_rules
 from gateway.broker.access.rules.evaluation import FileRules
 from gateway.broker.access.rules.file import RulesFile, RulesFileError, load
 from gateway.broker.core.permissions import Client
 from gateway.configuration import Configuration, Listener, Serial
 from gateway.configuration.addresses import host_and_port_of, is_loopback
 from gateway.configuration.whole import GATEWAY_TOPIC
+
+logger = logging.getLogger(__name__)
 
 FORMER_BRIDGES_MAX: Final = 8
 """Maximum number of former settings of the bridge whose rights are kept. The rules stay short even
@@ -21,7 +24,7 @@ def rules_of(configuration: Configuration, former: Sequence[BridgeAccess] = ()) 
     """Return the access rules of a broker, or None if everything is allowed.
 
     `former` are the bridge's settings before a reload. The default rules also allow what a bridge
-    with these settings does.
+    with these settings does. An own rules file that does not is named in the log.
 
     Raises:
         RulesFileError: the rules file is invalid, or the rules do not allow the bridge to publish
@@ -34,6 +37,7 @@ def rules_of(configuration: Configuration, former: Sequence[BridgeAccess] = ()) 
     is_own = configuration.access.rules_file is not None
     if is_own and configuration.serial and configuration.bridge.broker is None:
         _refuse_silent_bridge(rules, configuration)
+        _warn_of_former_bridges(rules, configuration, former)
     return rules
 
 
@@ -133,6 +137,32 @@ def _refuse_silent_bridge(rules: FileRules, configuration: Configuration) -> Non
                 f"would be lost: put this line before all others: allow {who} all {topic_filter}"
             )
             raise RulesFileError([problem])
+
+
+def _warn_of_former_bridges(
+    rules: FileRules, configuration: Configuration, former: Sequence[BridgeAccess]
+) -> None:
+    """Log for each former setting of the bridge the first filter to which it must not publish.
+
+    The reload is not refused: the operator may have restarted the bridge, or wants to deny this.
+    """
+    first = next(each for each in configuration.listeners if each.is_plain)
+    for each in former:
+        prefix = each.home_assistant_prefix
+        client = Client(configuration.bridge.client_id, each.user, first.called)
+        filters = (SENSORS, *each.states, *([] if prefix is None else [f"{prefix}/#"]))
+        denied = [
+            topic_filter
+            for topic_filter in filters
+            if not rules.decide(client, "publish", topic_filter[:-1] + "state", qos=2).allowed
+        ]
+        if each != bridge_access_of(configuration) and denied:
+            logger.warning(
+                "%s: a bridge that still runs with its earlier settings must not publish to %s, "
+                "so that its messages are lost: restart `oncegate bridge`",
+                rules.file.name,
+                ", ".join(denied),
+            )
 
 
 def _topics_of_bridge(configuration: Configuration) -> Iterator[tuple[str, str, str]]:

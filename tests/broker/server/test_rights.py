@@ -165,6 +165,26 @@ def test_rules_that_would_lose_the_bridge_s_states_are_refused(
     assert rules_of(configured(**known, **keys)) is not None
 
 
+def test_own_rules_that_deny_a_running_bridge_its_topics_are_named_at_a_reload(
+    users: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "access.rules"
+    path.write_text("allow user new all #\nallow user old publish sensors/#\n")
+    known: dict[str, Any] = {
+        "access__password_file": users,
+        "access__rules_file": path,
+        "serial": [GPS],
+    }
+    old = configured(**known, bridge__username="old", bridge__availability_topic="states")
+    new = configured(**known, bridge__username="new")
+    rules_of(new, former_bridges(new, ()))
+    assert not caplog.messages
+    rules_of(new, former_bridges(new, former_bridges(old, ())))
+    (message,) = caplog.messages
+    assert "must not publish to states/#, alarms/#" in message
+    assert "restart `oncegate bridge`" in message
+
+
 def test_the_bridge_is_a_user_of_this_broker_where_it_connects_to_it(users: Path) -> None:
     keys: dict[str, Any] = {"access__password_file": users, "bridge__username": "bridge"}
     assert bridge_user_of(configured(**keys)) == "bridge"
