@@ -9,9 +9,8 @@ An Argon2id hash can be used for clients that send their password. SCRAM keys ca
 clients that only prove that they know the password (gateway/broker/access/passwords/scram.py).
 `$6$` and `$7$` are Mosquitto's hashes (gateway/broker/access/passwords/mosquitto.py).
 
-A check deliberately costs tens of milliseconds of CPU time and 19 MiB of memory, so the broker runs
-it in another process (gateway/broker/access/passwords/workers.py). Passwords themselves are never
-stored, shown or logged.
+A check costs tens of milliseconds of CPU time and 19 MiB of memory, so the broker runs it in
+another process (gateway/broker/access/passwords/workers.py). Passwords are never stored or logged.
 """
 
 import os
@@ -27,10 +26,12 @@ from gateway.broker.access.passwords.argon2_hash import Argon2Hash
 from gateway.broker.access.passwords.lines import (
     Entry,
     PasswordFileError,
+    lines_of,
     parse,
     refuse_password,
     refuse_unprepared,
     refuse_username,
+    text_lines_of,
 )
 from gateway.broker.access.passwords.mosquitto import HASH_BYTES, MosquittoHash
 from gateway.broker.access.passwords.saslprep import Unprepared
@@ -73,8 +74,8 @@ class PasswordFile:
         decoy_hash()  # compute and cache it now, before the first client needs it
 
     @classmethod
-    def load(cls, path: Path) -> "PasswordFile":
-        """Load the password file.
+    def load(cls, path: Path, *, trimmed: bool = False) -> "PasswordFile":
+        """Load the password file. `trimmed` is passed to `lines_of`.
 
         Raises PasswordFileError if the file is invalid. The message names the first invalid line.
         """
@@ -93,7 +94,7 @@ class PasswordFile:
         if exposure is not None:
             raise PasswordFileError(exposure)
         entries: dict[str, Entry] = {}
-        for number, line in enumerate(content.split(b"\n"), start=1):
+        for number, line in enumerate(lines_of(content, trimmed=trimmed), start=1):
             user_and_entry = parse(line, f"{path}: line {number}")
             if user_and_entry is None:
                 continue
@@ -219,7 +220,7 @@ def set_password(
     lines: list[str] = []
     if path.exists():
         PasswordFile.load(path)
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = text_lines_of(path)
     if scram_iterations is None:
         entry = f"{username}:{Argon2Hash.of(password).text}"
     else:
@@ -254,11 +255,11 @@ def import_users(path: Path, source: Path) -> Imported:
         PasswordFileError: one of the files cannot be used. Nothing was changed.
     """
     there = PasswordFile.load(path).usernames if path.exists() else frozenset[str]()
-    entries = PasswordFile.load(source)
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    entries = PasswordFile.load(source, trimmed=True)
+    lines = text_lines_of(path) if path.exists() else []
     outcome = Imported(0, [], [])
     added: list[str] = []
-    for line in source.read_bytes().split(b"\n"):
+    for line in lines_of(source.read_bytes(), trimmed=True):
         user_and_entry = parse(line, str(source))
         if user_and_entry is None:
             continue
@@ -268,7 +269,7 @@ def import_users(path: Path, source: Path) -> Imported:
         elif entries.has_empty_password(user):
             outcome.without_password.append(user)
         else:
-            added.append(line.decode().rstrip("\r"))
+            added.append(line.decode())
     if added:
         content = "".join(f"{line}\n" for line in (*lines, *added))
         replace_keeping_owner(path, content.encode(), FILE_MODE)
@@ -278,7 +279,7 @@ def import_users(path: Path, source: Path) -> Imported:
 def remove_user(path: Path, username: str) -> bool:
     """Remove a user from the password file. Return True if the user existed."""
     PasswordFile.load(path)
-    lines = path.read_text(encoding="utf-8").splitlines()
+    lines = text_lines_of(path)
     kept = [line for line in lines if not line.startswith(f"{username}:")]
     if len(kept) == len(lines):
         return False

@@ -1,6 +1,8 @@
 """A line of the password file: a user name with a password hash or SCRAM keys."""
 
+import codecs
 import re
+from pathlib import Path
 
 import argon2
 from argon2.exceptions import InvalidHashError
@@ -62,6 +64,29 @@ def refuse_unprepared(username: str) -> None:
         raise PasswordFileError(f"SCRAM cannot use this user name: {unprepared}") from None
     if prepared != username:
         raise PasswordFileError(f"SCRAM knows {username!r} as {prepared!r}: use that name")
+
+
+def lines_of(content: bytes, *, trimmed: bool = False) -> list[bytes]:
+    """Split the contents of a password file into lines.
+
+    A byte order mark, as editors on Windows write it, is no part of the first user's name. If
+    `trimmed` is True, spaces around user names and hashes of Mosquitto are removed, because
+    Mosquitto ignores them.
+    """
+    lines = [line.rstrip(b"\r") for line in content.removeprefix(codecs.BOM_UTF8).split(b"\n")]
+    if not lines[-1]:
+        lines.pop()
+    return [_trimmed(line) for line in lines] if trimmed else lines
+
+
+def text_lines_of(path: Path) -> list[str]:
+    """Read the lines of a password file as text."""
+    return [line.decode() for line in lines_of(path.read_bytes())]
+
+
+def _trimmed(line: bytes) -> bytes:
+    user, colon, entry = (part.strip(b" \t") for part in line.partition(b":"))
+    return user + colon + entry if entry.startswith((b"$6$", b"$7$")) else line
 
 
 def parse(line: bytes, place: str) -> tuple[str, Entry] | None:

@@ -15,6 +15,7 @@ they are escaped with `\`. docs/access.md explains each part. `parse` reports al
 file, each with its line and the fix.
 """
 
+import codecs
 import os
 import stat
 from collections.abc import Iterable, Mapping
@@ -90,7 +91,8 @@ def parse(content: bytes, name: str) -> RulesFile:
     """
     if len(content) > FILE_BYTES_MAX:
         raise RulesFileError([f"{name}: longer than {FILE_BYTES_MAX} bytes"])
-    return _Parser(name).parse(content)
+    # Editors on Windows begin a file with a byte order mark.
+    return _Parser(name).parse(content.removeprefix(codecs.BOM_UTF8))
 
 
 class _Parser:

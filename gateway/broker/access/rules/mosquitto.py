@@ -6,6 +6,8 @@ even over earlier lines. A topic that no line allows is denied. `topic` lines be
 `pattern` lines apply to every client.
 """
 
+import codecs
+
 from gateway.broker.access.rules.file import FILE_BYTES_MAX, RulesFileError
 from gateway.broker.access.rules.line import Mistake, quoted, shown
 from gateway.broker.access.rules.topic_patterns import pattern_error
@@ -28,7 +30,7 @@ def rules_text_of(content: bytes, name: str) -> str:
     who = "anonymous"
     problems: list[str] = []
     rules: dict[str, list[str]] = {"deny": [], "allow": []}
-    for number, raw in enumerate(content.split(b"\n"), start=1):
+    for number, raw in enumerate(content.removeprefix(codecs.BOM_UTF8).split(b"\n"), start=1):
         try:
             line = raw.decode().strip()
             if not line or line.startswith("#"):

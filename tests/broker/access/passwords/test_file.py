@@ -186,6 +186,33 @@ def test_a_user_with_an_empty_password_is_neither_imported_nor_let_in(
         assert not users.verify(name, "\u00ad".encode()), "SASLprep leaves nothing of it"
 
 
+def test_spaces_and_a_byte_order_mark_that_mosquitto_ignores_are_no_part_of_a_name(
+    path: Path, tmp_path: Path
+) -> None:
+    source = tmp_path / "mosquitto"
+    source.write_bytes(f"\ufeffanna:{OF_7}\r\n ben : {OF_6} \r\n".encode())
+    source.chmod(0o600)
+    assert import_users(path, source) == Imported(2, [], [])
+    assert PasswordFile.load(path).usernames == {"anna", "ben"}
+    assert PasswordFile.load(path).verify("ben", b"secret")
+
+
+def test_a_byte_order_mark_before_the_first_user_is_no_part_of_the_name(path: Path) -> None:
+    set_password(path, "anna", b"secret")
+    set_password(path, "ben", b"secret")
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert PasswordFile.load(path).verify("anna", b"secret")
+    assert not set_password(path, "anna", b"changed")
+    assert remove_user(path, "ben")
+    assert PasswordFile.load(path).usernames == {"anna"}
+
+
+def test_a_line_separator_of_unicode_in_a_name_divides_no_line(path: Path) -> None:
+    set_password(path, "an\u2028na\x85", b"secret")
+    set_password(path, "ben", b"secret")
+    assert PasswordFile.load(path).usernames == {"an\u2028na\x85", "ben"}
+
+
 def test_a_file_with_a_mistake_is_not_imported(path: Path, tmp_path: Path) -> None:
     source = tmp_path / "mosquitto"
     source.write_text(f"anna:{OF_7}\nben:plain\n")

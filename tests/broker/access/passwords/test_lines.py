@@ -5,6 +5,7 @@ import pytest
 from gateway.broker.access.passwords.argon2_hash import Argon2Hash
 from gateway.broker.access.passwords.lines import (
     PasswordFileError,
+    lines_of,
     parse,
     refuse_password,
     refuse_unprepared,
@@ -28,6 +29,13 @@ def test_the_form_is_known_by_its_beginning(entry: str, kind: type) -> None:
     assert found is not None
     assert found[0] == "anna"
     assert isinstance(found[1], kind)
+
+
+def test_lines_keep_their_spaces_unless_they_are_trimmed() -> None:
+    content = b"\xef\xbb\xbf ben :$6$x \r\n anna :$argon2id$x \n\n"
+    assert lines_of(content) == [b" ben :$6$x ", b" anna :$argon2id$x ", b""]
+    assert lines_of(content, trimmed=True) == [b"ben:$6$x", b" anna :$argon2id$x ", b""]
+    assert lines_of(b"") == []
 
 
 @pytest.mark.parametrize("line", [b"", b"  ", b"# anna:x", b"\r"])

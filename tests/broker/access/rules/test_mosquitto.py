@@ -84,3 +84,9 @@ def test_what_is_printed_can_be_read(words: list[str]) -> None:
         except RulesFileError:
             continue
         assert parse(text.encode(), "ours").text == text
+
+
+def test_a_byte_order_mark_before_the_first_line_is_ignored() -> None:
+    text = rules_text_of(b"\xef\xbb\xbfuser anna\ntopic read a\n", "acl")
+    assert "allow user anna subscribe a" in text
+    assert parse(b"\xef\xbb\xbf" + text.encode(), "ours").rules
