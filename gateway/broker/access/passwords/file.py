@@ -10,7 +10,7 @@ clients that only prove that they know the password (gateway/broker/access/passw
 `$6$` and `$7$` are Mosquitto's hashes (gateway/broker/access/passwords/mosquitto.py).
 
 A check costs tens of milliseconds of CPU time and 19 MiB of memory, so the broker runs it in
-another process (gateway/broker/access/passwords/workers.py). Passwords are never stored or logged.
+another process (passwords/workers.py). Passwords are never stored, shown or logged.
 """
 
 import os
@@ -147,9 +147,8 @@ class PasswordFile:
     def hashes_of(self, username: str) -> tuple[Sequence[PasswordHash], PasswordHash | None]:
         """Return the hashes to check a password against, and the user's own hash.
 
-        The user's own hash is one of these hashes, or None for an unknown user. The types of the
-        hashes are the same for every user name, so the time of a check does not reveal which names
-        exist.
+        The user's own hash is one of these hashes, or None for an unknown user. All user names have
+        the same types of hashes, so the time of a check does not reveal which names exist.
         """
         entry = self._entries.get(username)
         hashes: list[PasswordHash] = [entry if isinstance(entry, Argon2Hash) else decoy_hash()]
