@@ -22,12 +22,14 @@ LISTS: dict[str, type[Section]] = {
 OTHER_NAMES: Final[Mapping[str, tuple[str, ...]]] = {
     "address": ("at",),
     "allow_anonymous": ("anonymous",),
+    "broker": ("address",),
     "function": ("kind",),
     "host": ("address", "bind", "broker"),
     "port": ("path", "broker"),
     "protocol": ("framing",),
     "register": ("at",),
     "slave": ("address",),
+    "topic": ("topics", "filter"),
     "unit_id": ("address",),
 }
 """Names that other programs give to keys, with the keys that are meant in one table or another."""

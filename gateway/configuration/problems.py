@@ -20,6 +20,7 @@ from gateway.configuration.misplaced import (
     section_of,
     sections_in,
 )
+from gateway.configuration.mosquitto_keys import meaning_of
 from gateway.configuration.serial_port import DEFAULT_FRAMING, Serial
 from gateway.configuration.whole import Configuration
 from gateway.process.declarations.protocol import Protocols
@@ -128,6 +129,8 @@ def suggestion(
     for meant in OTHER_NAMES.get(unknown, ()):
         if meant in names:
             return f'did you mean "{meant}"?'
+    if elsewhere is not None and (meaning := meaning_of(unknown)) is not None:
+        return meaning
     if elsewhere is not None and (home := section_of(unknown, elsewhere)) is not None:
         return home
     import difflib  # noqa: PLC0415 - only for an error message
