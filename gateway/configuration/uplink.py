@@ -13,7 +13,10 @@ from gateway.process.declarations.quantities import Duration, Items, Size, Text,
 from gateway.process.declarations.section import Section
 
 TOPIC = r"[^\x00+#]{1,1024}"
-PREFIX = Text(r"([^\x00+#$][^\x00+#]{0,1023})?", 'a text without "+" and "#", like "site-7/"')
+PREFIX = Text(
+    r"([^\x00+#$][^\x00+#]{0,1023})?",
+    'a text without "+" and "#" that does not begin with "$", like "site-7/"',
+)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -78,6 +78,7 @@ def test_every_key_is_read(file: Path) -> None:
         (f"{ADDRESS}{TOPIC}qos = 3\n", "from 0 to 2"),
         (f"{ADDRESS}{TOPIC}direction = 'up'\n", '"out", "in" or "both"'),
         (f"{ADDRESS}{TOPIC}remote_prefix = 'a/#/'\n", 'without "+" and "#"'),
+        (f"{ADDRESS}{TOPIC}local_prefix = '$SYS/'\n", 'does not begin with "$"'),
         (f"{ADDRESS}[[uplink.topics]]\nfilter = '#'\nremote_prefix = 'site'\n", "ends a level"),
         (f"{ADDRESS}[[uplink.topics]]\nfilter = '$share/a/b'\n", "without"),
         (f"{ADDRESS}[[uplink.topics]]\nfilter = '$SYS/#'\n", 'topics that begin with "$"'),
