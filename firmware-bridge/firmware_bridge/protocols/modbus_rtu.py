@@ -52,6 +52,9 @@ class Rtu:
             if len(received) <= len(self._sent) and self._sent.startswith(received):
                 return None
             received = self._without_echo(received)
+        else:
+            # A request for registers 0x0300 to 0x03FF is also a valid response of three bytes.
+            received = received.removeprefix(self._sent)
         found = _answer_in(received, block)
         if found == _WRONG_CRC and received[: len(self._sent)] == self._sent[: len(received)]:
             return None  # An echo, which is not configured, can begin like a response.
