@@ -12,19 +12,28 @@ UNITS: Final = frozenset({
     "km", "in", "m/s", "km/h", "mph", "kn", "s", "ms", "min", "h", "g", "kg", "mg", "l", "L", "ml",
     "mL", "m3", "l/min", "L/min", "m3/h", "mm/h", "ug/m3", "mg/m3", "g/m3", "Bq/m3", "Ohm", "kOhm",
     "MOhm", "uS/cm", "mS/cm", "'C", "VDC", "VAC", "lb", "lbs", "oz",
-    "inches", "Ohms", "kOhms", "KOhm", "KOhms", "uSv/h", "uSv/hr", "mSv/h", "nSv/h",
+    "inches", "Ohms", "kOhms", "KOhm", "KOhms", "uSv/h", "uSv/hr", "mSv/h", "nSv/h", "mb", "mmHg",
+    "meters", "metres", "ft", "feet", "knots", "kts", "uT", "rad/s", "Fahrenheit",
 })  # fmt: skip
 """Units in SenML notation, or as devices print them. `unit_meant_by` recognizes further units."""
 _MEANT: Final = {
     "C": "Cel", "*C": "Cel", "F": "degF", "*F": "degF", "\N{DEGREE SIGN}F": "degF", "L": "l",
     "mL": "ml", "L/min": "l/min", "lux": "lx", "'C": "Cel", "VDC": "V", "VAC": "V", "lbs": "lb",
     "inches": "in", "kOhms": "kOhm", "KOhm": "kOhm", "KOhms": "kOhm", "uSv/hr": "uSv/h",
+    "mb": "hPa", "meters": "m", "metres": "m", "feet": "ft", "knots": "kn", "kts": "kn",
+    "Fahrenheit": "degF",
 }  # fmt: skip
 _ALIKE: Final = str.maketrans({
     "\N{MICRO SIGN}": "u", "\N{GREEK SMALL LETTER MU}": "u", "\N{SUPERSCRIPT THREE}": "3",
     "\N{SUPERSCRIPT TWO}": "2", "\N{OHM SIGN}": "Ohm", "\N{GREEK CAPITAL LETTER OMEGA}": "Ohm",
+    "\N{MASCULINE ORDINAL INDICATOR}": "\N{DEGREE SIGN}", "\N{RING ABOVE}": "\N{DEGREE SIGN}",
+    "\N{DEGREE FAHRENHEIT}": "\N{DEGREE SIGN}F", "\N{FULLWIDTH PERCENT SIGN}": "%",
 })  # fmt: skip
-_DEGREES: Final = re.compile(r"(?i:degrees?|deg\.?|\N{DEGREE SIGN}|\*)[ \t]+([CF])(?![^\s;|&,)])")
+"""Signs that mean the same. Some keyboards have a sign of ordinals or a ring, but no degree."""
+_DEGREES: Final = re.compile(
+    r"(?i:degrees?|deg\.?|[\N{DEGREE SIGN}\N{MASCULINE ORDINAL INDICATOR}\N{RING ABOVE}*])"
+    r"[ \t]+([CF])(?![^\s;|&,)])"
+)
 _GLUED: Final = re.compile(
     r"([+\N{MINUS SIGN}\N{EN DASH}-]?[ \t]*"
     r"(?:[0-9]{1,3}(?:,[0-9]{3})+\.[0-9]+|[0-9]+(?:[.,][0-9]+)?|[.,][0-9]+)(?:[eE][+-][0-9]{1,2})?"

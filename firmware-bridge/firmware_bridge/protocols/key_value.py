@@ -62,6 +62,9 @@ _SPACED = re.compile(
     r"([=:](?<![0-9]:)[ \t]*)([+-]?[0-9]{1,3}(?:[ \u00a0\u202f][0-9]{3})+[.,][0-9]+)(?![^\s;|&,])"
 )
 _PART_OF_SPACED, _REST_OF_SPACED = re.compile(r"[+-]?[0-9]{1,3}"), re.compile(r"[0-9]{3}")
+# The tolerance of a number, as in `V=3.3 +/- 0.1 V`: the unit after it is that of the number.
+_TOLERANCE = re.compile(r"(?:\N{PLUS-MINUS SIGN}|\+/?-)[0-9.,]+")
+_BLANKS_OF_TOLERANCE = re.compile(r"(?<=[ \t])(\N{PLUS-MINUS SIGN}|\+/-)[ \t]+(?=[0-9])")
 _HIDE = {ord(each): 0xE000 + ord(each) for each in " \t;|&,=:"}
 _SHOW = {hidden: each for each, hidden in _HIDE.items()}
 """Maps private-use characters to separators. Until a line is split, the separators inside its
@@ -145,6 +148,8 @@ class PairReader:
                 values.skip("syntax")
             else:
                 values.skip("syntax")
+                if not _TOLERANCE.fullmatch(part):
+                    latest = ""  # A unit after this word belongs to another number.
         return values.finish()
 
     def _explained(self, line: str) -> list[str]:
@@ -154,6 +159,7 @@ class PairReader:
             Damaged: with reason "syntax" if the line is prose.
         """
         line = with_short_degrees(_SPACED.sub(_without_blanks, line))
+        line = _BLANKS_OF_TOLERANCE.sub(r"\1", line)
         parts = self._parts_of(line)
         joined = _LONG_NAME.sub(self._with_joined_name, line)
         if joined != line and _is_explained(joined_parts := self._parts_of(joined)):

@@ -25,7 +25,7 @@ _AROUND = "".join(map(chr, range(0x21))) + "\x7f"
 _NO_UTF_8 = re.compile("[\ud800-\udfff]")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _OF_LATIN_1 = re.compile(
-    "(?<=[0-9 \\t(])\udcb0(?=[CFK]?(?![0-9A-Za-z]))|(?<=[0-9 \\t(])\udcb5(?=[gmlsAVWS])"
+    "(?<=[0-9 \\t(])[\udcb0\udcba](?=[CFK]?(?![0-9A-Za-z]))|(?<=[0-9 \\t(])\udcb5(?=[gmlsAVWS])"
     "|(?<=m)[\udcb2\udcb3](?![0-9A-Za-z])"
 )
 """The signs of degree, micro, square and cubic in ISO 8859-1, as parts of units."""

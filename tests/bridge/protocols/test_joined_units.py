@@ -2,6 +2,7 @@
 
 import pytest
 from firmware_bridge.protocols.joined_units import split_unit, unit_of
+from firmware_bridge.protocols.key_value import KeyValueLines
 
 
 @pytest.mark.parametrize(
@@ -30,6 +31,21 @@ from firmware_bridge.protocols.joined_units import split_unit, unit_of
         ("53.21 KOhms", "53.21", "kOhm"),
         ("0.12\N{MICRO SIGN}Sv/h", "0.12", "uSv/h"),
         ("45.0 Minutes", "45.0", "min"),
+        # The signs of Spanish and Portuguese keyboards, and of those of Apple.
+        ("21.5\N{MASCULINE ORDINAL INDICATOR}C", "21.5", "Cel"),
+        ("21.5 \N{MASCULINE ORDINAL INDICATOR} C", "21.5", "Cel"),
+        ("21.5\N{RING ABOVE}F", "21.5", "degF"),
+        ("180\N{MASCULINE ORDINAL INDICATOR}", "180", "deg"),
+        ("70.5\N{DEGREE FAHRENHEIT}", "70.5", "degF"),
+        ("40\N{FULLWIDTH PERCENT SIGN}", "40", "%"),
+        # The examples of SparkFun and Adafruit for BMP180, LSM9DS1 and MPU-6050.
+        ("1010.12 mb", "1010.12", "hPa"),
+        ("50 meters", "50", "m"),
+        ("164 feet", "164", "ft"),
+        ("7.89 uT", "7.89", "uT"),
+        ("-0.01 rad/s", "-0.01", "rad/s"),
+        ("760.1 mmHg", "760.1", "mmHg"),
+        ("12.3 knots", "12.3", "kn"),
     ],
 )
 def test_a_number_with_a_unit_is_split(text: str, number: str, unit: str) -> None:
@@ -55,3 +71,30 @@ def test_other_texts_stay_whole(text: str) -> None:
 def test_a_word_that_is_no_unit_has_none() -> None:
     assert unit_of("connected") is None
     assert unit_of("%") == "%"
+
+
+def measured(line: bytes) -> dict[str, object]:
+    """Decode a line of pairs. Return the value and the unit of each quantity."""
+    (frame,) = KeyValueLines().decoder().feed(line + b"\n")
+    return {name: (each.value, each.unit) for name, (each,) in frame.quantities.items()}
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("ADC=512 -> 2.50 V, T=21.5 C", {"ADC": (512, None), "T": (21.5, "Cel")}),
+        ("MQ2=512, 2.5 V", {"MQ2": (512, None)}),
+        ("V=3.3 \xb10.1 V", {"V": (3.3, "V")}),
+        ("V=3.3 +/- 0.1 V", {"V": (3.3, "V")}),
+        ("T=21.5\xbaC H=40 %", {"T": (21.5, "Cel"), "H": (40, "%")}),
+    ],
+)
+def test_a_unit_belongs_to_the_number_before_it(line: str, expected: dict[str, object]) -> None:
+    assert measured(line.encode()) == expected
+
+
+def test_the_sign_of_ordinals_in_place_of_a_degree_may_be_in_latin_1() -> None:
+    assert measured("T=21.5\xbaC H=40 %".encode("latin-1")) == {
+        "T": (21.5, "Cel"),
+        "H": (40, "%"),
+    }
