@@ -2,11 +2,18 @@
 
 import math
 import struct
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Final, Literal
 
 from firmware_bridge.protocols.frame import Damaged
+from firmware_bridge.protocols.no_value import (
+    NoValue,
+    NoValues,
+    is_infinite_or_nan,
+    is_no_value,
+)
 from firmware_bridge.readings.measurement import INTEGER_MAX, Measurement, Quantities
 from firmware_bridge.readings.scaling import OutOfRange, scaled
 from gateway.process.declarations.names import Name
@@ -36,6 +43,7 @@ class FrameField(Section):
         "name": "Name of the quantity.",
         "at": "Position of the number: the count of bytes before it in the frame.",
         "type": "Format of the number: unsigned, signed or floating point, and its number of bits.",
+        "no_value": 'Numbers in this field that mean "no value".',
         "scale": "Factor by which the number is multiplied.",
         "offset": "Value that is added after scaling.",
         "unit": "SenML unit of the quantity.",
@@ -44,6 +52,7 @@ class FrameField(Section):
     name: Name
     at: Annotated[int, Whole(0, 255)]
     type: Form = "u8"
+    no_value: Annotated[NoValues, NoValue()] = ()
     scale: Annotated[float, Factor()] = 1
     offset: Annotated[float, Number()] = 0
     unit: Unit | None = None
@@ -54,24 +63,29 @@ class FrameField(Section):
         return self.at + bytes_of_form(self.type)
 
 
-def values_of(fields: Sequence[FrameField], data: bytes, order: ByteOrder) -> Quantities:
+def values_of(
+    fields: Sequence[FrameField], data: bytes, order: ByteOrder, skipped: Counter[str]
+) -> Quantities:
     """Decode all fields of the frame in `data`. `order` is the byte order.
+
+    `skipped` counts the fields that contain a number for "no value" (`no_value`), or a float that
+    is infinite or NaN (`not_measured`).
 
     Raises:
         Damaged: with reason "value" if a number is out of range.
     """
-    return {
-        field.name: [
-            Measurement(
-                field.name,
-                read_number(
-                    data[field.at : field.end], field.type, order, field.scale, field.offset
-                ),
-                field.unit,
-            )
-        ]
-        for field in fields
-    }
+    quantities: Quantities = {}
+    for field in fields:
+        raw = data[field.at : field.end]
+        in_order = raw if order == "big" else raw[::-1]
+        if is_no_value(in_order, field.type, field.no_value):
+            skipped["no_value"] += 1
+        elif is_infinite_or_nan(in_order, field.type):
+            skipped["not_measured"] += 1
+        else:
+            value = read_number(raw, field.type, order, field.scale, field.offset)
+            quantities[field.name] = [Measurement(field.name, value, field.unit)]
+    return quantities
 
 
 def read_number(

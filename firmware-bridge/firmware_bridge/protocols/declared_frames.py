@@ -7,6 +7,7 @@ PMS5003 dust sensor sends the start bytes 42 4D, a u16 with the number of follow
 values, and the sum of all preceding bytes.
 """
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
@@ -176,5 +177,8 @@ class DeclaredDecoder(ScanningDecoder):
         found = int.from_bytes(content[covered:], self._checksum_order)
         if found != self._checksum.of(content[self._settings.checksum_from : covered]):
             raise Damaged("checksum")
-        quantities = values_of(self._settings.fields, content[:covered], self._settings.byte_order)
+        skipped: Counter[str] = Counter()
+        fields, order = self._settings.fields, self._settings.byte_order
+        quantities = values_of(fields, content[:covered], order, skipped)
+        self.tally.skipped.update(skipped)
         return Frame(quantities) if quantities else None

@@ -150,6 +150,8 @@ class FixedRequestPoller(Poller):
         return Damage(reason if answer else "no_answer")
 
     def _frame_in(self, frames: list[Frame]) -> Frame | None:
+        if not frames and self._decoder.tally.skipped:
+            return Frame({})  # A valid response in which no quantity has a value.
         return frames[0] if frames else None
 
     @property

@@ -6,8 +6,8 @@ from typing import Annotated, Any, ClassVar
 
 from firmware_bridge.protocols.declared_field import ByteOrder
 from firmware_bridge.protocols.modbus_library import NAME_PATTERN, completed_device
-from firmware_bridge.protocols.modbus_no_value import NoValue, NoValues, no_values_for
 from firmware_bridge.protocols.modbus_register import Register
+from firmware_bridge.protocols.no_value import NoValue, NoValues, no_values_for
 from gateway.process.declarations.names import Name
 from gateway.process.declarations.quantities import Duration, Items, Text, Whole, refusal
 from gateway.process.declarations.section import Section

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 
 from firmware_bridge.protocols.declared_field import ByteOrder, Unit, bytes_of_form, read_number
 from firmware_bridge.protocols.frame import Damaged
-from firmware_bridge.protocols.modbus_no_value import (
+from firmware_bridge.protocols.no_value import (
     NoValue,
     NoValues,
     is_infinite_or_nan,

@@ -1,4 +1,4 @@
-"""Recognizes numbers in Modbus registers that mean "no value": 0x8000, 0xFFFF, -9999 or NaN."""
+"""Recognizes numbers in registers and frames that mean "no value": 0x8000, 0xFFFF, -9999, NaN."""
 
 import math
 import re
@@ -9,8 +9,8 @@ from typing import Any, Final
 from gateway.process.declarations.quantities import Quantity, refusal
 
 NO_VALUES_MAX: Final = 16
-"""Maximum count of "no value" numbers per device or register. Manuals list one per number format.
-"""
+"""Maximum count of "no value" numbers per device, register or field of a frame. Manuals list one
+per number format."""
 _BITS: Final = (16, 32, 64)
 _TEXT: Final = re.compile(r"0[xX][0-9A-Fa-f]{1,16}|[nN][aA][nN]", re.ASCII)
 
@@ -76,10 +76,10 @@ def no_values_for(numbers: NoValues, form: str) -> NoValues:
 
 
 def is_no_value(raw: bytes, form: str, no_values: NoValues) -> bool:
-    """Return True if a register contains one of the numbers in `no_values`.
+    """Return True if a register or field contains one of the numbers in `no_values`.
 
-    Both the decoded number and its bits are compared. `raw` contains the register's bytes in
-    big-endian order.
+    Both the decoded number and its bits are compared. `raw` contains the bytes in big-endian
+    order.
     """
     if not no_values:
         return False
@@ -91,7 +91,7 @@ def is_no_value(raw: bytes, form: str, no_values: NoValues) -> bool:
 
 
 def is_infinite_or_nan(raw: bytes, form: str) -> bool:
-    """Return True if a register contains an infinite or NaN float.
+    """Return True if a register or field contains an infinite or NaN float.
 
     Some devices use such floats for a missing value.
     """

@@ -1,5 +1,7 @@
 """Fields with a declared numeric format."""
 
+from collections import Counter
+
 import pytest
 from firmware_bridge.protocols.declared_field import FrameField, read_number, values_of
 from firmware_bridge.protocols.frame import Damaged
@@ -33,6 +35,6 @@ def test_what_is_no_reading_is_refused(data: str, form: str) -> None:
 
 def test_fields_are_scaled_and_have_their_units() -> None:
     field = FrameField(name="t", at=1, type="i16", scale=0.1, offset=-40, unit="Cel")
-    assert values_of([field], bytes.fromhex("0002670000"), "big") == {
+    assert values_of([field], bytes.fromhex("0002670000"), "big", Counter()) == {
         "t": [Measurement("t", 21.5, "Cel")]
     }

@@ -1,6 +1,7 @@
 """Frames declared in the configuration, with the documentation's PMS5003 as the example."""
 
 import pytest
+from firmware_bridge.protocols.checksums import CHECKSUMS
 from firmware_bridge.protocols.declared_field import FrameField
 from firmware_bridge.protocols.declared_frames import FRAME_BYTES_MAX, DeclaredFrames
 from firmware_bridge.protocols.frame import Frame
@@ -122,3 +123,37 @@ def test_any_mixture_gives_the_same_in_any_pieces(parts: list[bytes]) -> None:
 @given(st.lists(st.binary(max_size=FRAME_BYTES_MAX), max_size=10))
 def test_no_bytes_make_the_framing_raise_or_lose_the_next_frame(noise: list[bytes]) -> None:
     check_good_frame_survives(make, noise, OTHER, make().feed(OTHER))
+
+
+# A console of Davis: 255 and 32767 are the dashes of its display.
+DAVIS = DeclaredFrames(
+    start="4C 4F 4F", frame_bytes=16, byte_order="little", checksum="crc16_xmodem",
+    checksum_order="big",
+    fields=(
+        FrameField(name="humidity", at=3, unit="%RH", no_value=(255,)),
+        FrameField(name="outside", at=4, type="i16", scale=0.1, no_value=(0x7FFF,)),
+        FrameField(name="dew_point", at=6, type="f32"),
+        FrameField(name="depth", at=10, type="u24", no_value=(0xFFFFFF,)),
+    ),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("content", "expected", "skipped"),
+    [
+        ("28 e6 02 00 00 b4 41 01 00 00 00", [40, 74.2, 22.5, 1], {}),
+        ("ff e6 02 00 00 b4 41 01 00 00 00", [74.2, 22.5, 1], {"no_value": 1}),
+        ("28 ff 7f 00 00 b4 41 ff ff ff 00", [40, 22.5], {"no_value": 2}),
+        ("28 e6 02 00 00 c0 7f 01 00 00 00", [40, 74.2, 1], {"not_measured": 1}),
+        ("ff ff 7f 00 00 80 ff ff ff ff 00", None, {"no_value": 3, "not_measured": 1}),
+    ],
+)
+def test_a_field_without_a_value_costs_no_other_field(
+    content: str, expected: list[object] | None, skipped: dict[str, int]
+) -> None:
+    DAVIS.check()
+    data = b"LOO" + bytes.fromhex(content)
+    decoder = DAVIS.decoder()
+    frames = decoder.feed(data + CHECKSUMS["crc16_xmodem"].of(data).to_bytes(2, "big"))
+    assert values(frames) == ([] if expected is None else [expected])
+    assert (decoder.tally.skipped, decoder.tally.damaged) == (skipped, {})

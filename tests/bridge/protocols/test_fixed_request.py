@@ -25,6 +25,10 @@ DAVIS = DeclaredFrames(
     checksum_order="big", poll="4C 4F 4F 50 20 31 0A", wake="0A", wake_pause=1.2,
     fields=(FrameField(name="wind", at=14, type="u8", unit="mph"),),
 )  # fmt: skip
+EMPTY = DeclaredFrames(
+    start="01", frame_bytes=2, checksum="none", poll="05",
+    fields=(FrameField(name="humidity", at=1, no_value=(255,)),),
+)  # fmt: skip
 SCALE = PatternLines(pattern=r"S S +(?P<mass>[0-9.]+) g", poll_text="SI\r\n")
 
 
@@ -96,6 +100,24 @@ def test_what_is_no_answer_is_damage_when_its_time_is_over(
     poller.end(found, 1.0)
     poller.next_step(20.0)
     assert poller.time_out(b"") == Damage("no_answer"), "the next answer is judged by itself"
+
+
+@pytest.mark.parametrize(
+    ("settings", "answer", "reason"),
+    [
+        (PatternLines(pattern=r"T=(?P<t>\S+)", poll_text="?"), b"T=nan\r\n", "not_measured"),
+        (EMPTY, b"\x01\xff", "no_value"),
+    ],
+)
+def test_a_response_without_any_value_is_a_response(
+    settings: DeclaredFrames | PatternLines, answer: bytes, reason: str
+) -> None:
+    poller, _ = asked(settings)
+    assert poller.read(answer[:1]) is None
+    assert values(poller.read(answer)) == {}
+    assert poller.take_skipped() == {reason: 1}
+    poller.next_step(100.0)
+    assert poller.time_out(b"") == Damage("no_answer")
 
 
 @pytest.mark.parametrize(

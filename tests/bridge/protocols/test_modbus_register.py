@@ -5,8 +5,8 @@ import struct
 from typing import Any
 
 import pytest
-from firmware_bridge.protocols.modbus_no_value import NoValue
 from firmware_bridge.protocols.modbus_register import Register, SkippedRegister
+from firmware_bridge.protocols.no_value import NoValue
 from pydantic_core import PydanticCustomError
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from firmware_bridge.protocols.modbus_no_value import NoValue, no_values_for
+from firmware_bridge.protocols.no_value import NoValue, no_values_for
 from pydantic_core import PydanticCustomError
 
 from tests.bridge.protocols.test_modbus_register import read
