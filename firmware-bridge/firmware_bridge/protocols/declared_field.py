@@ -52,7 +52,7 @@ class FrameField(Section):
     name: Name
     at: Annotated[int, Whole(0, 255)]
     type: Form = "u8"
-    no_value: Annotated[NoValues, NoValue()] = ()
+    no_value: Annotated[NoValues | None, NoValue()] = None
     scale: Annotated[float, Factor()] = 1
     offset: Annotated[float, Number()] = 0
     unit: Unit | None = None
@@ -78,7 +78,7 @@ def values_of(
     for field in fields:
         raw = data[field.at : field.end]
         in_order = raw if order == "big" else raw[::-1]
-        if is_no_value(in_order, field.type, field.no_value):
+        if is_no_value(in_order, field.type, field.no_value or ()):
             skipped["no_value"] += 1
         elif is_infinite_or_nan(in_order, field.type):
             skipped["not_measured"] += 1
