@@ -18,9 +18,12 @@ from firmware_bridge.protocols.csv_lines import CsvLines
 from firmware_bridge.protocols.dsmr import Dsmr
 from firmware_bridge.protocols.frame import Frame
 from firmware_bridge.protocols.interface import DecoderSettings
+from firmware_bridge.protocols.joined_units import split_unit
 from firmware_bridge.protocols.key_value import KeyValueLines
+from firmware_bridge.protocols.lines import unwrapped
 from firmware_bridge.protocols.nmea import Nmea
 from firmware_bridge.protocols.table import PROTOCOLS
+from firmware_bridge.protocols.text_values import is_nothing
 from firmware_bridge.serial.opening import open_port
 from firmware_bridge.serial.settings import PortSettings
 from firmware_bridge.serial.watching import Reading, chunks_of_port
@@ -41,8 +44,8 @@ SURE_ENOUGH = 0.95
 COLUMNS_MIN, COLUMNS_MAX = 2, 64
 _WITH_KEY = 'key_file = "/etc/oncegate/meter-key"  # the key that the grid operator gives\n'
 _WITH_COLONS = 'value_separator = ":"\n'
-_NUMBER = re.compile(rb"[ \t]*[+-]?\d{1,20}([.,]\d{0,20})?[ \t]*")
-_DELIMITERS = (b";", b"\t", b",")
+_NUMBER = re.compile(r"[+-]?\d{1,20}([.,]\d{0,20})?([eE][+-]?\d{1,2})?", re.ASCII)
+_DELIMITERS = (";", "\t", ",")
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,22 +152,37 @@ def _has_number(frame: Frame | None) -> bool:
 def columns_of(data: bytes) -> tuple[str, ...]:
     """Return names for the columns of CSV data: `column_1`, `column_2` and so on.
 
-    Lines that contain anything other than numbers are ignored. The number of names is the most
-    frequent number of columns in the other lines. The result is empty if there are no such lines.
+    Only lines of numbers count, in the forms that the protocol `csv` reads. Some of the numbers may
+    be missing (`nan`). The number of names is the most frequent number of columns in these lines.
+    The result is empty if there are no such lines.
     """
     counts: Counter[int] = Counter()
     # The first and the last line may be incomplete.
     for line in data.splitlines()[1:-1]:
-        delimiter = next((each for each in _DELIMITERS if each in line), b",")
-        cells = line.strip().removesuffix(delimiter).split(delimiter)
-        if COLUMNS_MIN <= len(cells) <= COLUMNS_MAX and all(map(_is_number, cells)):
-            counts[len(cells)] += 1
+        with contextlib.suppress(UnicodeDecodeError):
+            counts[_columns_in(unwrapped(line.decode().strip()))] += 1
+    counts.pop(0, None)
     count = max(counts, key=lambda each: counts[each], default=0)
     return tuple(f"column_{number}" for number in range(1, count + 1))
 
 
-def _is_number(cell: bytes) -> bool:
-    return _NUMBER.fullmatch(cell) is not None
+def _columns_in(line: str) -> int:
+    """Return the number of columns in a line of numbers, or 0 if the line is anything else."""
+    delimiter = next((each for each in _DELIMITERS if each in line), ",")
+    cells = [each.strip() for each in line.removesuffix(delimiter).split(delimiter)]
+    for found in (cells, line.replace("|", " ").split()):
+        if COLUMNS_MIN <= len(found) <= COLUMNS_MAX and _are_numbers(found):
+            return len(found)
+    return 0
+
+
+def _are_numbers(cells: Sequence[str]) -> bool:
+    """Return True if at least half of the cells are numbers, and the others are missing numbers."""
+    numbers = [split_unit(each.strip('"'))[0] for each in cells]
+    missing = sum(map(is_nothing, numbers))
+    return 2 * missing <= len(numbers) and all(
+        is_nothing(each) or _NUMBER.fullmatch(each) for each in numbers
+    )
 
 
 async def detect(

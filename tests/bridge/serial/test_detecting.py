@@ -47,6 +47,25 @@ def test_numbers_between_other_separators_are_csv_too(line: bytes) -> None:
     assert (guess.framing, guess.keys.count("column_")) == ("csv", 3)
 
 
+@pytest.mark.parametrize(
+    ("line", "values"),
+    [
+        (b"21.5,nan,40\r\n", [21.5, 40]),
+        (b"21.5 1013.2 40\r\n", [21.5, 1013.2, 40]),
+        (b"21.5 | -- | 40\r\n", [21.5, 40]),
+        (b"<21.5,1013.2,40>\r\n", [21.5, 1013.2, 40]),
+        (b'"21.5","1013.2","40"\r\n', [21.5, 1013.2, 40]),
+        (b"1.5E+00,-2.5E-01,3E2\r\n", [1.5, -0.25, 300]),
+        (b"21.5C, 40%, 1013.2hPa\r\n", [21.5, 40, 1013.2]),
+    ],
+)
+def test_lines_that_csv_reads_are_found_as_csv(line: bytes, values: list[float]) -> None:
+    (guess,) = guesses_of(Line(), [line * 9])
+    assert (guess.framing, guess.keys.count("column_"), guess.sure) == ("csv", 3, 1.0)
+    assert guess.latest is not None
+    assert [each.value for (each,) in guess.latest.quantities.values()] == values
+
+
 def test_messages_of_mysensors_are_not_csv() -> None:
     (guess,) = guesses_of(Line(), [b"12;6;1;0;0;36.5\n12;7;1;0;16;1\n" * 4])
     assert guess.framing == "mysensors"
@@ -138,7 +157,9 @@ def test_a_meter_without_crc_is_distinguished_from_one_whose_crc_is_wrong(captur
     assert (guess.frames, guess.damaged, guess.keys) == (3, 2, "")
 
 
-@pytest.mark.parametrize("data", [b"", b"21.5\n" * 9, NMEA * 9, b"a,b\n" * 9, b"1," * 500 + b"1\n"])
+@pytest.mark.parametrize(
+    "data", [b"", b"21.5\n" * 9, NMEA * 9, b"a,b\n" * 9, b"1," * 500 + b"1\n", b"-- --\n" * 9]
+)
 def test_what_is_no_line_of_several_numbers_has_no_columns(data: bytes) -> None:
     assert columns_of(data) == ()
 
