@@ -34,6 +34,8 @@ _DEGREES: Final = re.compile(
     r"(?i:degrees?|deg\.?|[\N{DEGREE SIGN}\N{MASCULINE ORDINAL INDICATOR}\N{RING ABOVE}*])"
     r"[ \t]+([CF])(?![^\s;|&,)])"
 )
+_HUMIDITY: Final = re.compile(r"%[ \t]*(?i:rh|hr|rf|r\.[hf]\.)(?![^\s;|&,)]|[ \t]*[=:])")
+"""Relative humidity, also in German (`r. F.`), and in French and Spanish (`HR`)."""
 _GLUED: Final = re.compile(
     r"([+\N{MINUS SIGN}\N{EN DASH}-]?[ \t]*"
     r"(?:[0-9]{1,3}(?:,[0-9]{3})+\.[0-9]+|[0-9]+(?:[.,][0-9]+)?|[.,][0-9]+)(?:[eE][+-][0-9]{1,2})?"
@@ -66,12 +68,12 @@ def unit_of(text: str) -> str | None:
 
     Return None if the text is not a unit.
     """
-    text = with_short_degrees(text)
+    text = with_short_units(text)
     plain = text.translate(_ALIKE)
     known = unit_meant_by(plain) or unit_meant_by(text)
     return known or (_MEANT.get(plain, plain) if plain in UNITS else None)
 
 
-def with_short_degrees(text: str) -> str:
-    """Replace units of two words, such as `degrees C`, by those of one word, such as `*C`."""
-    return _DEGREES.sub(r"*\1", text)
+def with_short_units(text: str) -> str:
+    """Replace units of two words, such as `degrees C` and `% rH`, by `*C` and `%RH`."""
+    return _HUMIDITY.sub("%RH", _DEGREES.sub(r"*\1", text))

@@ -12,7 +12,7 @@ from typing import ClassVar, Literal
 
 from firmware_bridge.protocols.checksums import xor8_of_text
 from firmware_bridge.protocols.frame import TYPE, Damaged
-from firmware_bridge.protocols.joined_units import split_unit, unit_of, with_short_degrees
+from firmware_bridge.protocols.joined_units import split_unit, unit_of, with_short_units
 from firmware_bridge.protocols.lines import LineDecoder, unwrapped
 from firmware_bridge.protocols.text_values import (
     TYPES_DESCRIPTION,
@@ -158,7 +158,7 @@ class PairReader:
         Raises:
             Damaged: with reason "syntax" if the line is prose.
         """
-        line = with_short_degrees(_SPACED.sub(_without_blanks, line))
+        line = with_short_units(_SPACED.sub(_without_blanks, line))
         line = _BLANKS_OF_TOLERANCE.sub(r"\1", line)
         parts = self._parts_of(line)
         joined = _LONG_NAME.sub(self._with_joined_name, line)

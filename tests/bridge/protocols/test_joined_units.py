@@ -38,6 +38,12 @@ from firmware_bridge.protocols.key_value import KeyValueLines
         ("180\N{MASCULINE ORDINAL INDICATOR}", "180", "deg"),
         ("70.5\N{DEGREE FAHRENHEIT}", "70.5", "degF"),
         ("40\N{FULLWIDTH PERCENT SIGN}", "40", "%"),
+        # Adafruit's examples for AHT20 and SHT4x; relative humidity in other languages.
+        ("45.30% rH", "45.30", "%RH"),
+        ("45 % RH", "45", "%RH"),
+        ("45%rF", "45", "%RH"),
+        ("45 % r.F.", "45", "%RH"),
+        ("45 % HR", "45", "%RH"),
         # The examples of SparkFun and Adafruit for BMP180, LSM9DS1 and MPU-6050.
         ("1010.12 mb", "1010.12", "hPa"),
         ("50 meters", "50", "m"),
@@ -86,6 +92,9 @@ def measured(line: bytes) -> dict[str, object]:
         ("MQ2=512, 2.5 V", {"MQ2": (512, None)}),
         ("V=3.3 \xb10.1 V", {"V": (3.3, "V")}),
         ("V=3.3 +/- 0.1 V", {"V": (3.3, "V")}),
+        ("RH=45.30 % rH T=21.5 C", {"RH": (45.3, "%RH"), "T": (21.5, "Cel")}),
+        ("H=45 % HR", {"H": (45, "%RH")}),
+        ("SpO2=98 % HR = 72", {"SpO2": (98, "%"), "HR": (72, None)}),
         ("T=21.5\xbaC H=40 %", {"T": (21.5, "Cel"), "H": (40, "%")}),
     ],
 )
