@@ -41,7 +41,7 @@ _IN_ERROR, _NINE_NINE = 3, b"\x99"
 """DIF function of a value in the error state, and the bytes that meters then send in place of one.
 """
 _ABSOLUTE_ZERO: Final = -273.15
-"""Lowest temperature in °C. Below it is what meters send without a sensor: 0x8000 is -3276.8 °C."""
+"""Lowest temperature in °C. Below it is what some meters send without a sensor, such as 0x8001."""
 _LONG_NUMBERS: Final = {0xF0: 16, 0xF1: 20, 0xF2: 24, 0xF3: 28, 0xF4: 32, 0xF5: 48, 0xF6: 64}
 """Bytes of long binary numbers, by the length code."""
 _NUMBER_BYTES_MAX: Final = 8

@@ -55,7 +55,7 @@ _PLAIN: Final = {
     },
     0x6C: Meaning("date", form="time"), 0x6D: Meaning("date_time", form="time"),
     0x6E: Meaning("heat_cost"), 0x78: Meaning("fabrication_number", form="text"),
-    0x79: Meaning("identification", form="text"), 0x7A: Meaning("bus_address"),
+    0x79: Meaning("identification", form="text"), 0x7A: Meaning("bus_address", form="bits"),
 }  # fmt: skip
 _FB: Final = {
     0x00: Meaning("energy", "kWh", 2), 0x01: Meaning("energy", "kWh", 3),
@@ -84,6 +84,8 @@ _FD: Final = {
     **{0x40 + n: Meaning("voltage", "V", n - 9) for n in range(16)},
     **{0x50 + n: Meaning("current", "A", n - 12) for n in range(16)},
 }  # fmt: skip
+_NO_NUMBER: Final = b"\x80"
+"""Highest byte of a signed number that is not available (EN 13757-3, type B). The others are 0."""
 _YEARS, _LAST_YEAR_OF_2000 = 100, 80
 """Number of years in a date, and the last one that EN 13757-3 counts from 2000."""
 TABLES: Final = {None: _PLAIN, 0xFB: _FB, 0xFD: _FD}
@@ -95,23 +97,29 @@ def number_of(data: bytes, form: int) -> float:
     Formats 1 to 7 are binary (format 5 is a float), and formats 9 to 14 are BCD.
 
     Raises:
-        Damaged: with reason "value" if a BCD digit is invalid.
+        Damaged: with reason "not_measured" if the meter has no value. Binary numbers then have only
+            their highest bit set. With reason "value" if a BCD digit is invalid.
     """
     if form == 5:
         (number,) = struct.unpack("<f", data)
         return float(f"{number:.7g}")
-    if form < 8:
-        return int.from_bytes(data, "little", signed=True)
-    return bcd_of(data)
+    if form > 8:
+        return bcd_of(data)
+    if data[-1:] == _NO_NUMBER and not any(data[:-1]):
+        raise Damaged("not_measured")
+    return int.from_bytes(data, "little", signed=True)
 
 
 def bcd_of(data: bytes) -> int:
     """Decode a little-endian BCD number. An F as the most significant digit is a minus sign.
 
     Raises:
-        Damaged: with reason "value" if a digit is invalid.
+        Damaged: with reason "not_measured" if all digits are the same letter, as in EEEE, or with
+            reason "value" if only some digits are invalid.
     """
     digits = data[::-1].hex()
+    if digits.isalpha() and len(set(digits)) == 1:
+        raise Damaged("not_measured")
     is_negative = digits.startswith("f")
     digits = digits[1:] if is_negative else digits
     if not digits.isdecimal():

@@ -59,6 +59,10 @@ def read(data: str, header: Header = HEAT) -> dict[str, tuple[object, str | None
         ("02 fc 74 03 485225 3412", "humidity", 46.6, "%RH"),
         ("0d 7c 08 4449202e74737563 0a 3535373637302020 2020", "cust._ID", "076755", None),
         ("0d fd 0c 06 000000312e31", "model", "1.1", None),
+        # a return flow; a bus address above 127; the lowest number but one
+        ("0b 3b 3412f0", "volume_flow", -1.234, "m3/h"),
+        ("01 7a c8", "bus_address", 200, None),
+        ("02 3b 0180", "volume_flow", -32.767, "m3/h"),
         # Landis+Gyr G350; Landis+Gyr Ultraheat T230; Sensus PolluStat; the time of day
         ("46 6d 000008162700", "date_time_storage_1", "2016-07-22 08:00:00", None),
         ("94 10 da 6f 32147a18", "flow_temperature_time_max_t1", "2011-08-26 20:50", None),
@@ -112,6 +116,13 @@ def test_a_second_value_of_one_name_is_counted_in_it() -> None:
         ("02 7c 46" + "41" * 70 + "0500", "name"),
         ("02 5a 0080", "not_measured"),  # -3276.8 degrees
         ("04 5a 00000080", "not_measured"),
+        ("02 3b 0080", "not_measured"),  # the flow of a meter that is measuring for the first time
+        ("04 13 00000080", "not_measured"),
+        ("07 03 0000000000000080", "not_measured"),
+        ("0a 5a eeee", "not_measured"),
+        ("0c 13 ffffffff", "not_measured"),
+        ("0b 3b dddddd", "not_measured"),
+        ("0d 13 c4 eeeeeeee", "not_measured"),
     ],
 )
 def test_a_value_that_cannot_be_read_costs_itself(data: str, reason: str) -> None:
