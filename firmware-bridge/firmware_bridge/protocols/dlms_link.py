@@ -16,6 +16,7 @@ these bytes, modulo 256. The lower 4 bits of CI contain the number of the part. 
 is set in the last part. The byte 16 ends the frame.
 """
 
+import re
 from typing import Final, NamedTuple
 
 from firmware_bridge.protocols.checksums import crc16_x25
@@ -31,6 +32,14 @@ _ADDRESS_BYTES_MAX = 4
 _CONTROL_BYTES = 3
 """Bytes of the control field and the HCS."""
 LLC = (b"\xe6\xe7\x00", b"\xe6\xe6\x00")
+_BEGINNING = re.compile(
+    rb"\x0f.{4}(?:\x00|\x09?\x0c.{12})[\x01\x02]"
+    rb"|\xdb\x08[A-Za-z]{3}.{5}(?:[\x00-\x7f]|\x81.|\x82..)[\x20\x21\x30\x31]"
+    rb"|\xe0.\x00\x01\x00\x00",
+    re.DOTALL,
+)
+"""Beginning of a message without an LLC header: a notification, a ciphered message, or the first
+block of several. Some meters omit the header."""
 
 
 class Part(NamedTuple):
@@ -97,8 +106,9 @@ def _part_of_hdlc(frame: bytes) -> Part:
         raise Damaged("checksum")
     at = _after_address(content, _after_address(content, 2))
     data = content[at + _CONTROL_BYTES : -2]
-    is_first = data.startswith(LLC)
-    return Part(data[3:] if is_first else data, True if is_first else None, not frame[1] & 8)
+    has_header = data.startswith(LLC)
+    is_first = has_header or _BEGINNING.match(data) is not None
+    return Part(data[3:] if has_header else data, is_first or None, not frame[1] & 8)
 
 
 def _after_address(content: bytes, at: int) -> int:

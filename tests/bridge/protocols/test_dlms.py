@@ -46,10 +46,10 @@ def powers(frames: list[Frame]) -> list[object]:
     return [frame.quantities["power_import"][0].value for frame in frames]
 
 
-def split_hdlc(message: bytes, size: int = 60) -> bytes:
+def split_hdlc(message: bytes, size: int = 60, *, with_header: bool = True) -> bytes:
     parts = [message[at : at + size] for at in range(0, len(message), size)]
     return b"".join(
-        hdlc(part, is_first=number == 0, is_last=number == len(parts) - 1)
+        hdlc(part, is_first=with_header and number == 0, is_last=number == len(parts) - 1)
         for number, part in enumerate(parts)
     )
 
@@ -81,6 +81,11 @@ def blocks_of_landis(*sent: int) -> bytes:
         mbus(AIDON, 0, is_last=True) * 2,
         hdlc(block(AIDON[:50], 1, is_last=False)) + hdlc(block(AIDON[50:], 2, is_last=True)) + GOOD,
         blocks_of_landis(1, 2, 3) * 2,
+        hdlc(AIDON, is_first=False) * 2,
+        split_hdlc(AIDON, with_header=False) * 2,
+        hdlc(block(AIDON[:50], 1, is_last=False), is_first=False)
+        + hdlc(block(AIDON[50:], 2, is_last=True), is_first=False)
+        + GOOD,
     ],
 )
 def test_a_message_is_read_however_it_is_carried(stream: bytes) -> None:
@@ -90,7 +95,16 @@ def test_a_message_is_read_however_it_is_carried(stream: bytes) -> None:
     assert len(check_any_pieces(make, stream)) == 2
 
 
-@pytest.mark.parametrize("carried", [hdlc(SECRET), split_hdlc(SECRET), split_mbus(SECRET)])
+@pytest.mark.parametrize(
+    "carried",
+    [
+        hdlc(SECRET),
+        split_hdlc(SECRET),
+        split_mbus(SECRET),
+        hdlc(SECRET, is_first=False),
+        split_hdlc(SECRET, with_header=False),
+    ],
+)
 def test_an_encrypted_message_is_read_with_its_keys(carried: bytes) -> None:
     assert powers(check_any_pieces(make_with_key, carried)) == [1255]
     without_tag = replace(WITH_KEY, authentication_key=None)
@@ -126,7 +140,8 @@ def test_a_key_that_is_right_in_the_first_byte_alone_is_wrong_too() -> None:
         (GOOD.replace(b"AIDON", b"AIDOM"), {"checksum": 1}),
         (split_hdlc(AIDON)[: len(split_hdlc(AIDON)) // 2], {"truncated": 1}),
         (split_mbus(AIDON)[:-120], {"truncated": 1}),
-        (hdlc(AIDON, is_first=False), {"truncated": 1}),
+        (hdlc(AIDON[60:], is_first=False), {"truncated": 1}),
+        (split_hdlc(AIDON, with_header=False)[:78] + GOOD, {"truncated": 1}),
         (blocks_of_landis(1, 3), {"truncated": 1}),
         (blocks_of_landis(2, 3), {"truncated": 2}),
         (blocks_of_landis(1, 2) + blocks_of_landis(1, 2, 3), {"truncated": 1}),
