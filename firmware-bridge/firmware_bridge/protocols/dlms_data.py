@@ -13,6 +13,7 @@ _NULL, _ARRAY, _STRUCTURE, _TRUTH, _BITS = 0, 1, 2, 3, 4
 _OCTETS, _TEXT, _UTF8, _BCD, _ENUM = 9, 10, 12, 13, 22
 _INTEGERS: Final = {5: (4, True), 6: (4, False), 15: (1, True), 16: (2, True), 17: (1, False),
                     18: (2, False), 20: (8, True), 21: (8, False)}  # fmt: skip
+_SHORT_BYTES: Final = 2
 _UNSIGNED, _NO_TAGS, _SWAPPED_CODE_BYTES = 6, (b"\x07", b"\x08"), 7
 """Landis+Gyr ZMF100 meters swap the tag and the length of some OBIS codes: `06 09` in place of `09
 06`. The byte after the apparent integer is then D of the code, 7 or 8. These are not tags."""
@@ -25,6 +26,10 @@ class Enumerated:
     """A value of a DLMS enumeration, which is usually the code of a unit."""
 
     code: int
+
+
+class Short(int):
+    """An integer that the meter sent in 16 bits. Some lists without codes differ only in this."""
 
 
 Data = int | float | bool | str | bytes | Enumerated | list["Data"] | None
@@ -56,7 +61,8 @@ def data_at(buffer: bytes, at: int, depth: int = DEPTH_MAX) -> tuple[Data, int]:
         if raw[0] == _OCTETS and kind == _UNSIGNED and buffer[at : at + 1] in _NO_TAGS:
             rest, at = _take(buffer, at, _SWAPPED_CODE_BYTES - size)
             return raw[1:] + rest, at
-        return int.from_bytes(raw, signed=signed), at
+        number = int.from_bytes(raw, signed=signed)
+        return Short(number) if size == _SHORT_BYTES else number, at
     return _plain_at(kind, buffer, at)
 
 

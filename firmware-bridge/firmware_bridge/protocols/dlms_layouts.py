@@ -3,15 +3,16 @@
 Most meters send the OBIS code before each value, in one flat list or in nested structures. Aidon,
 Sagemcom and the Austrian Kaifa meters add a scaler and a unit after the value. Kamstrup meters and
 some Landis+Gyr E450 meters do not. The Norwegian Kaifa meters send lists of different lengths,
-without codes, and so do all meters in Vienna and the Iskraemeco AM550 in Slovenia. Other Landis+Gyr
-meters send a list of the OBIS codes first, and then the values.
+without codes, and so do all meters in Vienna, the Iskraemeco meters in Slovenia and Croatia, and
+the Landis+Gyr E450 in Salzburg. Other Landis+Gyr meters send a list of the OBIS codes first, and
+then the values.
 """
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from firmware_bridge.protocols.dlms_data import Data, Enumerated
+from firmware_bridge.protocols.dlms_data import Data, Enumerated, Short
 from firmware_bridge.protocols.obis import Code
 
 TIME_BYTES: Final = 12
@@ -54,7 +55,7 @@ def _objects_of(data: list[Data], without_code: list[Data]) -> Iterator[Object]:
     else:
         for order in _ORDERS_BY_LENGTH.get(len(data), ()):
             if _fits(data, order):
-                yield from _values_in(data, order)
+                yield from _values_in(data, order, without_code)
                 return
         yield from _objects_with_codes(data, without_code)
 
@@ -115,9 +116,10 @@ def _scale_of(data: Data) -> tuple[int | None, int | None]:
 
 
 _WATT, _VAR, _AMPERE, _VOLT, _WATT_HOUR, _VAR_HOUR = 27, 29, 33, 35, 30, 32
+_ACTIVE, _REACTIVE = (1, 2, 15, 16), range(3, 9)
 _USUAL_UNITS: Final = {
-    ("7", 1): _WATT, ("7", 2): _WATT, ("7", 16): _WATT, ("7", 3): _VAR, ("7", 4): _VAR,
-    ("8", 1): _WATT_HOUR, ("8", 2): _WATT_HOUR, ("8", 3): _VAR_HOUR, ("8", 4): _VAR_HOUR,
+    **{("7", c): _WATT for c in _ACTIVE}, **{("7", c): _VAR for c in _REACTIVE},
+    **{("8", c): _WATT_HOUR for c in _ACTIVE}, **{("8", c): _VAR_HOUR for c in _REACTIVE},
 }  # fmt: skip
 """Units of integers from meters that send none, by D and by C of the total of all phases."""
 _UNITS_IN_ORDERS: Final = {**_USUAL_UNITS, ("7", 11): _AMPERE, ("7", 12): _VOLT}
@@ -155,13 +157,16 @@ def _kamstrup_object(found: Object) -> Object:
 
 
 class _Order(NamedTuple):
-    """The OBIS codes of the values in a list without codes, and the power of ten of its currents.
+    """The OBIS codes of the values in a list without codes, and the powers of ten of some of them.
 
-    The names in `_NAMED_CODES` stand for codes that are not about electricity.
+    The names in `_NAMED_CODES` stand for codes that are not about electricity. `has_short` is True
+    if the meter sends voltages and currents in 16 bits.
     """
 
     codes: tuple[str, ...]
     ampere_power: int = -3
+    volt_power: int = -1
+    has_short: bool = False
 
 
 _POWERS: Final = ("1.7", "2.7", "3.7", "4.7")
@@ -182,12 +187,23 @@ _ORDERS: Final = (
     _Order(("time", *_ENERGIES, *_POWERS)),
     # Iskraemeco AM550 in Slovenia: every second, every 15 minutes, and another distributor
     _Order(("device", "ean", *_POWERS, *_VOLTAGES, *_CURRENTS, "21.7", "41.7", "61.7", "22.7",
-            "42.7", "62.7"), -2),
+            "42.7", "62.7"), -2, has_short=True),
     _Order(("device", "id_3", "switch", "tariff", "1.8", "1.8.1", "1.8.2", "2.8", "2.8.1", "2.8.2",
             "3.8", "4.8")),
-    _Order(("device", "version", *_VOLTAGES, *_CURRENTS, *_POWERS), -2),
+    _Order(("device", "version", *_VOLTAGES, *_CURRENTS, *_POWERS), -2, has_short=True),
+    # The same distributors, for one phase
+    _Order(("device", "ean", *_POWERS, "32.7", "31.7", "21.7", "22.7"), -2, has_short=True),
+    _Order(("device", "ean", *_POWERS, "32.7", "2.8.1", "2.8.2"), has_short=True),
+    _Order(("device", "version", "32.7", "31.7", *_POWERS), -2, has_short=True),
+    _Order(("device", "id_3", *(f"{c}.8.{e}" for c in range(1, 5) for e in (1, 2)))),
     # Iskraemeco AM550 with a code of the list, an identifier, a time of day and a date
     _Order(("list", "list_id", "text", "text", *_ENERGIES, "1.7", "2.7", "text", "text")),
+    # Iskraemeco IE.5 in Croatia, with a time of day and a date, and with five unknown values
+    _Order(("number", "text", "text", *(f"{c}.8.{e}" for c in (1, 2) for e in range(3)), "5.8",
+            "6.8", "7.8", "8.8", "1.7", "2.7", "13.7", "21.7", "41.7", "61.7", "22.7", "42.7",
+            "62.7", *_VOLTAGES, *_CURRENTS, *("?",) * 5), -2, has_short=True),
+    # Landis+Gyr E450 in Salzburg
+    _Order((*_VOLTAGES, *_CURRENTS, "1.7", "2.7", "1.8", "2.8", "number"), -2, 0, has_short=True),
 )  # fmt: skip
 """The orders of values that meters send without codes."""
 _ORDERS_BY_LENGTH: Final = {
@@ -201,39 +217,50 @@ _NAMED_CODES: Final = {
     "id_3": Code("0", "0", "96", "1", "3"), "switch": Code("0", "0", "96", "3", "10"),
     "tariff": Code("0", "0", "96", "14", "0"), "list_id": Code("0", "6", "25", "9", "0"),
 }  # fmt: skip
+_UNKNOWN: Final = "?"
+_FACTOR_POWER: Final = -3
 _LIST_OF_ISKRA: Final = bytes((0, 6, 25, 9, 0, 255))
 
 
 def _fits(data: list[Data], order: _Order) -> bool:
     """Return True if the values in `data` have the types that the codes in `order` require."""
-    return all(_may_be(each, written) for each, written in zip(data, order.codes, strict=True))
+    return all(
+        _may_be(each, written, has_short=order.has_short)
+        for each, written in zip(data, order.codes, strict=True)
+    )
 
 
-def _may_be(value: Data, written: str) -> bool:
+def _may_be(value: Data, written: str, *, has_short: bool) -> bool:
     """Return True if a value can have the code `written`. A value may be missing."""
     if written == "list":
         return value == _LIST_OF_ISKRA
-    if value is None:
+    if value is None or written == _UNKNOWN:
         return True
     if written == "switch":
         return isinstance(value, int | Enumerated)
     if written[0].isdecimal():
-        return isinstance(value, int)
+        is_short = has_short and written in (*_VOLTAGES, *_CURRENTS)
+        return isinstance(value, Short if is_short else int)
     is_time = isinstance(value, bytes) and len(value) == TIME_BYTES
     return is_time if written == "time" else isinstance(value, bytes | str)
 
 
-def _values_in(data: list[Data], order: _Order) -> Iterator[Object]:
-    """Yield the values of a list without codes, with the codes, scales and units of its order."""
+def _values_in(data: list[Data], order: _Order, without_code: list[Data]) -> Iterator[Object]:
+    """Yield the values of a list without codes, with the codes, scales and units of its order.
+
+    Numbers that have no known code in the order are appended to `without_code`.
+    """
     for value, written in zip(data, order.codes, strict=True):
         if written in _NAMED_CODES:
             yield Object(_NAMED_CODES[written], value)
         elif written[0].isdecimal():
             c, d, e = (*written.split("."), "0")[:3]
-            power, unit = 0, _UNITS_IN_ORDERS[d, int(c) % 20]
-            if unit in (_AMPERE, _VOLT):
-                power = order.ampere_power if unit == _AMPERE else -1
-            yield Object(Code("1", "0", c, d, e), value, power, unit)
+            measures = d, int(c) % 20
+            powers = {11: order.ampere_power, 12: order.volt_power, 13: _FACTOR_POWER}
+            power = powers.get(measures[1], 0)
+            yield Object(Code("1", "0", c, d, e), value, power, _UNITS_IN_ORDERS.get(measures))
+        elif written == _UNKNOWN and isinstance(value, int):
+            without_code.append(value)
 
 
 def _is_list_of_objects(data: Data) -> bool:

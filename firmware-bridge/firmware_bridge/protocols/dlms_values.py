@@ -91,7 +91,8 @@ def _value_of(found: Object) -> Value:
     if abs(power) > _POWER_OF_TEN_MAX:
         raise Damaged("value")
     try:
-        return in_range(scaled(value, power_of_ten=power))
+        plain = int(value) if isinstance(value, int) else value
+        return in_range(scaled(plain, power_of_ten=power))
     except OutOfRange:
         raise Damaged("value") from None
 

@@ -1,6 +1,10 @@
 """Messages from meters of different makers, each in its own layout."""
 
+from collections import Counter
+
 import pytest
+from firmware_bridge.protocols.dlms_data import data_at
+from firmware_bridge.protocols.dlms_values import read_values
 from firmware_bridge.protocols.frame import Damaged
 
 from tests.bridge.protocols.dlms_meter import (
@@ -211,6 +215,95 @@ def test_an_am550_with_the_code_of_its_list_loses_no_register() -> None:
         "power_import": (9, "W"),
         "power_export": (0, "W"),
     }
+
+
+def test_an_am550_with_one_phase_has_shorter_lists() -> None:
+    # The list of 9 is from a recording in a public bug report.
+    device, ean = octets(b"ISK1030784000000"), octets(b"ISK84600000")
+    powers = tuple(map(u32, (592, 0, 0, 112)))
+    read_powers = {
+        "logical_device": ("ISK1030784000000", None),
+        "ean": ("ISK84600000", None),
+        "power_import": (592, "W"), "power_export": (0, "W"),
+        "reactive_power_import": (0, "var"), "reactive_power_export": (112, "var"),
+        "voltage_l1": (231.3, "V"),
+    }  # fmt: skip
+    registers = {"energy_export_t1": (30, "Wh"), "energy_export_t2": (4, "Wh")}
+    assert read(structure(device, ean, *powers, u16(2313), u32(30), u32(4))) == {
+        **read_powers, **registers,
+    }  # fmt: skip
+    assert read(structure(device, ean, *powers, u16(2313), u16(261), u32(592), u32(0))) == {
+        **read_powers, "current_l1": (2.61, "A"),
+        "power_import_l1": (592, "W"), "power_export_l1": (0, "W"),
+    }  # fmt: skip
+    assert read(structure(device, ean, u16(2313), u16(261), *powers)) == {
+        **{name: value for name, value in read_powers.items() if name != "ean"},
+        "list_version": ("ISK84600000", None), "current_l1": (2.61, "A"),
+    }  # fmt: skip
+    found = read(structure(device, ean, *map(u32, (1, 2, 30, 4, 5, 6, 7, 8))))
+    assert registers.items() <= found.items()
+    assert found["energy_import_t1"] == (1, "Wh")
+    assert found["reactive_energy_export_t2"] == (8, "varh")
+
+
+def test_an_e450_in_salzburg_begins_with_voltages() -> None:
+    # From a recording in a public bug report.
+    numbers = (*map(u16, (228, 226, 230, 781, 1482, 643)), *map(u32, (5432, 0, 40091000, 0)))
+    assert read(structure(*numbers, octets(b"30000000"))) == {
+        "voltage_l1": (228, "V"), "voltage_l2": (226, "V"), "voltage_l3": (230, "V"),
+        "current_l1": (7.81, "A"), "current_l2": (14.82, "A"), "current_l3": (6.43, "A"),
+        "power_import": (5432, "W"), "power_export": (0, "W"),
+        "energy_import": (40091000, "Wh"), "energy_export": (0, "Wh"),
+        "meter_id": ("30000000", None),
+    }  # fmt: skip
+
+
+def test_an_ie5_in_croatia_counts_the_values_that_are_unknown() -> None:
+    registers = (
+        6844286,
+        4770658,
+        2073628,
+        5759375,
+        5708359,
+        51016,
+        1510550,
+        1228222,
+        55401,
+        1345707,
+    )
+    powers = map(u32, (17, 216, 88, 0, 0, 0))
+    units = map(u16, (2366, 2314, 2344, 30, 117, 48))
+    data = structure(
+        octets(b"92020000"), octets(b"\x0f\x20\x0a\x00"), octets(b"\x07\xe9\x0c\x03\x03"),
+        *map(u32, registers), u32(322), u32(0), u16(897), *powers, *units,
+        *map(u32, range(3)), octets(b""), b"\x00",
+    )  # fmt: skip
+    skipped: Counter[str] = Counter()
+    quantities = read_values(data_at(data, 0)[0], skipped)
+    found = {name: (each.value, each.unit) for name, (each,) in quantities.items()}
+    assert skipped == {"layout": 3}
+    assert len(found) == 26
+    assert found["meter_id"] == ("92020000", None)
+    assert found["energy_import"] == (6844286, "Wh")
+    assert found["energy_export_t2"] == (51016, "Wh")
+    assert found["reactive_energy_q4"] == (1345707, "varh")
+    assert found["power_import"] == (322, "W")
+    assert found["power_factor"] == (0.897, None)
+    assert found["power_import_l3"] == (88, "W")
+    assert found["voltage_l3"] == (234.4, "V")
+    assert found["current_l2"] == (1.17, "A")
+
+
+def test_a_number_of_16_bits_is_published_as_a_plain_integer() -> None:
+    quantities = read_values(
+        data_at(structure(obis(1, 0, 32, 7, 0, 255), u16(238)), 0)[0], Counter()
+    )
+    assert type(quantities["voltage_l1"][0].value) is int
+
+
+def test_an_e450_without_units_sends_reactive_energy_by_quadrant() -> None:
+    found = read(array(*(structure(obis(1, 1, c, 8, 0, 255), u32(c)) for c in range(5, 9))))
+    assert found == {f"reactive_energy_q{c - 4}": (c, "varh") for c in range(5, 9)}
 
 
 def test_a_list_of_objects_may_have_restrictions_and_columns() -> None:
