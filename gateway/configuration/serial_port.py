@@ -162,9 +162,15 @@ class Serial(Section):
         self._check_rules()
         if self.protocol.device_prefix is not None and self.device is not None:
             raise refusal(f'no device with framing = "{self.framing}": its devices name themselves')
-        if self.line_settings.data_bits not in self.protocol.data_bits:
-            bits = " or ".join(str(each) for each in self.protocol.data_bits)
-            raise refusal(f'a line of {bits} data bits with framing = "{self.framing}"')
+        allowed = self.protocol.allowed_data_bits
+        if self.line_settings.data_bits not in allowed:
+            bits = " or ".join(str(each) for each in allowed)
+            reason = (
+                ""
+                if allowed == self.protocol.data_bits
+                else " and key_file: encrypted bytes have 8 bits"
+            )
+            raise refusal(f'a line of {bits} data bits with framing = "{self.framing}"{reason}')
 
     def _check_path(self) -> None:
         """Reject a Windows port name, a device's name without /dev/, and a directory."""

@@ -269,6 +269,11 @@ REFUSED = [
     (f"{PORT}'sml'\nline = '9600 7E1'", "use a line of 8 data bits", "sml"),
     (f"{PORT}'vedirect'\nline = '19200 7E1'", "use a line of 8 data bits", "vedirect"),
     (
+        f"{PORT}'dsmr'\nline = '9600 7E1'\nkey_file = 'key'",
+        'use a line of 8 data bits with framing = "dsmr"',
+        "and key_file",
+    ),
+    (
         f"{PORT}'frames'\nflow_control = 'xon_xoff'\nstart = '42'\nframe_bytes = 4\n\
 checksum = 'none'\n[[serial.fields]]\nname = 'q'\nat = 1",
         "use no flow_control",

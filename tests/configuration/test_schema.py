@@ -32,6 +32,7 @@ LEFT_TO_THE_LOADER = {
     f"{PORT}'dsmr'\nflow_control = 'xon_xoff'\nkey_file = 'key'",
     f"{PORT}'sml'\nline = '9600 7E1'",
     f"{PORT}'vedirect'\nline = '19200 7E1'",
+    f"{PORT}'dsmr'\nline = '9600 7E1'\nkey_file = 'key'",
     "[[serial]]\nname = 'a'\npath = 'x'\nframing = 'frames'\nflow_control = 'xon_xoff'\n\
 start = '42'\nframe_bytes = 4\nchecksum = 'none'\n[[serial.fields]]\nname = 'q'\nat = 1",
     "[[serial]]\nname = 'a'\npath = 'x'\nframing = 'json'\nrs485_rts = 'low'",

@@ -74,6 +74,11 @@ class Dsmr(MeterKeys):
         return self.key_file is not None
 
     @property
+    def allowed_data_bits(self) -> tuple[int, ...]:
+        """8 for encrypted telegrams. A line of 7 bits would cut each of their bytes."""
+        return (8,) if self.is_binary else self.data_bits
+
+    @property
     def frames_enough(self) -> int:
         """The number of telegrams needed to identify the protocol.
 

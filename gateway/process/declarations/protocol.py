@@ -49,6 +49,11 @@ class ProtocolSettings(Section):
         return False
 
     @property
+    def allowed_data_bits(self) -> tuple[int, ...]:
+        """Allowed numbers of data bits with these settings, which may be fewer than `data_bits`."""
+        return self.data_bits
+
+    @property
     def is_polled(self) -> bool:
         """True if the bridge polls the devices, False if the devices send without being polled."""
         return False
