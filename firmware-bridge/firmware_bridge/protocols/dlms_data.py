@@ -2,11 +2,13 @@
 
 import struct
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from firmware_bridge.protocols.dlms_security import length_at
 from firmware_bridge.protocols.frame import Damaged
+from firmware_bridge.protocols.obis import Code
 
+TIME_BYTES: Final = 12
 DEPTH_MAX: Final = 8
 """Maximum nesting depth of structures. Meters send two or three levels."""
 _NULL, _ARRAY, _STRUCTURE, _TRUTH, _BITS = 0, 1, 2, 3, 4
@@ -34,6 +36,19 @@ class Short(int):
 
 Data = int | float | bool | str | bytes | Enumerated | list["Data"] | None
 """A decoded DLMS value. Arrays and structures become lists, octet strings become bytes."""
+
+
+class Object(NamedTuple):
+    """A value with its OBIS code, and the DLMS code of its unit.
+
+    The value must be multiplied by 10 to the power of `power_of_ten`. `power_of_ten` and `unit` are
+    None if the meter omits them.
+    """
+
+    code: Code
+    value: Data
+    power_of_ten: int | None = None
+    unit: int | None = None
 
 
 def data_at(buffer: bytes, at: int, depth: int = DEPTH_MAX) -> tuple[Data, int]:

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Final
 
 from firmware_bridge.protocols.cosem import UNITS_OF_DLMS, text_of
-from firmware_bridge.protocols.dlms_data import Data, Enumerated
-from firmware_bridge.protocols.dlms_layouts import TIME_BYTES, Object, objects_of
+from firmware_bridge.protocols.dlms_data import TIME_BYTES, Data, Enumerated, Object
+from firmware_bridge.protocols.dlms_layouts import objects_of
 from firmware_bridge.protocols.frame import TYPE, Damaged
 from firmware_bridge.protocols.obis import Code, is_number, is_text_of_mbus, name_of
 from firmware_bridge.protocols.text_values import in_range

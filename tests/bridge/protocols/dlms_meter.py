@@ -27,6 +27,10 @@ def text(value: str) -> bytes:
     return bytes((10, len(value))) + value.encode()
 
 
+def octets(value: bytes) -> bytes:
+    return bytes((9, len(value))) + value
+
+
 def scale(power: int, unit: int) -> bytes:
     return b"\x02\x02\x0f" + struct.pack(">b", power) + bytes((0x16, unit))
 
