@@ -261,7 +261,7 @@ REFUSED = [
     (f"{PORT}'board'\nflow_control = 'xon_xoff'", "use no flow_control", "may contain any byte"),
     (f"{PORT}'sml'\nflow_control = 'xon_xoff'", "use no flow_control", "may contain any byte"),
     (f"{PORT}'vedirect'\nflow_control = 'xon_xoff'", "use no flow_control", "any byte"),
-    (f"{PORT}'dsmr'\nflow_control = 'xon_xoff'\nkey_file = 'k'", '= "dsmr"', "contain any byte"),
+    (f"{PORT}'dsmr'\nflow_control = 'xon_xoff'\nkey_file = 'key'", '= "dsmr"', "contain any byte"),
     (f"{PORT}'sml'\nline = '9600 7E1'", "use a line of 8 data bits", "sml"),
     (f"{PORT}'vedirect'\nline = '19200 7E1'", "use a line of 8 data bits", "vedirect"),
     (f"{PORT}'dsmr'\nline = '9600 7E1'\nkey_file = 'key'", "a line of 8 data bits", "key_file"),

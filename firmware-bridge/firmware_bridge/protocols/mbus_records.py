@@ -31,7 +31,7 @@ MEDIA: Final = {
 }  # fmt: skip
 _FORM_BYTES: Final = {0: 0, 1: 1, 2: 2, 3: 3, 4: 4, 5: 4, 6: 6, 7: 8, 8: 0,
                       9: 1, 10: 2, 11: 3, 12: 4, 14: 6}  # fmt: skip
-_VARIABLE: Final = 13
+_FLOAT, _VARIABLE = 5, 13
 _FUNCTIONS: Final = ("", "_max", "_min", "_error")
 _MAKER_SPECIFIC, _MORE_FOLLOW, _FILLER = 0x0F, 0x1F, 0x2F
 _TEXT_UNIT = 0x7C
@@ -224,13 +224,18 @@ def _value_of(data: bytes, form: int, meaning: Meaning) -> Value:
     if meaning.form == "bits" and form < 8:
         return in_range(int.from_bytes(data, "little"))
     if meaning.form not in ("number", "bits"):
-        return data[::-1].hex() if form > 8 else str(number_of(data, form))
+        return data[::-1].hex() if form > 8 else _number_in_text(data, form)
     value = in_range(
         scaled(number_of(data, form), scale=meaning.factor, power_of_ten=meaning.power_of_ten)
     )
     if meaning.unit == "Cel" and value < _ABSOLUTE_ZERO:
         raise Damaged("not_measured")
     return value
+
+
+def _number_in_text(data: bytes, form: int) -> str:
+    """Return a binary number that identifies something, such as the meter. It has no sign."""
+    return str(number_of(data, form) if form == _FLOAT else int.from_bytes(data, "little"))
 
 
 def _variable_bytes(size: int) -> int:

@@ -81,6 +81,7 @@ _FIELDS: Final = {
     "H7": Field("battery_voltage_min", "V", 0.001), "H8": Field("battery_voltage_max", "V", 0.001),
     "H9": Field("since_full_charge", "s"), "H10": Field("synchronisations"),
     "H11": Field("low_voltage_alarms"), "H12": Field("high_voltage_alarms"),
+    "H13": Field("low_starter_voltage_alarms"), "H14": Field("high_starter_voltage_alarms"),
     "H15": Field("starter_voltage_min", "V", 0.001),
     "H16": Field("starter_voltage_max", "V", 0.001), "H17": Field("energy_discharged", "kWh", 0.01),
     "H18": Field("energy_charged", "kWh", 0.01), "H19": Field("yield_total", "kWh", 0.01),

@@ -62,6 +62,7 @@ def read(data: str, header: Header = HEAT) -> dict[str, tuple[object, str | None
         # a return flow; a bus address above 127; the lowest number but one
         ("0b 3b 3412f0", "volume_flow", -1.234, "m3/h"),
         ("01 7a c8", "bus_address", 200, None),
+        ("04 78 00000080", "fabrication_number", "2147483648", None),
         ("02 3b 0180", "volume_flow", -32.767, "m3/h"),
         # Landis+Gyr G350; Landis+Gyr Ultraheat T230; Sensus PolluStat; the time of day
         ("46 6d 000008162700", "date_time_storage_1", "2016-07-22 08:00:00", None),
