@@ -4,7 +4,7 @@ Most meters send the OBIS code before each value, in one flat list or in nested 
 Sagemcom and the Austrian Kaifa meters add a scaler and a unit after the value. Kamstrup meters and
 some Landis+Gyr E450 meters do not. The Norwegian Kaifa meters send lists of different lengths,
 without codes, and so do all meters in Vienna, the Iskraemeco meters in Slovenia and Croatia, and
-the Landis+Gyr E450 in Salzburg. Other Landis+Gyr meters send a list of the OBIS codes first, and
+some Landis+Gyr E450. Other Landis+Gyr meters send a list of the OBIS codes first, and
 then the values.
 """
 

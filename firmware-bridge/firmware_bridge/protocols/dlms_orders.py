@@ -1,7 +1,7 @@
 """Orders of the values in DLMS messages of meters that send no OBIS codes.
 
 Kaifa meters in Norway, all meters in Vienna, Iskraemeco meters in Slovenia and Croatia, and the
-Landis+Gyr E450 in Salzburg send lists of values. The length of a list and the types of its values
+Landis+Gyr E450 with 11 values send lists of values. The length of a list and the types of its values
 determine which order it has.
 """
 
@@ -67,7 +67,7 @@ _ORDERS: Final = (
     _Order(("number", "text", "text", *(f"{c}.8.{e}" for c in (1, 2) for e in range(3)), "5.8",
             "6.8", "7.8", "8.8", "1.7", "2.7", "13.7", "21.7", "41.7", "61.7", "22.7", "42.7",
             "62.7", *_VOLTAGES, *_CURRENTS, *("?",) * 5), -2, has_short=True),
-    # Landis+Gyr E450 in Salzburg
+    # Landis+Gyr E450, from a recording that names no grid
     _Order((*_VOLTAGES, *_CURRENTS, "1.7", "2.7", "1.8", "2.8", "number"), -2, 0, has_short=True),
 )  # fmt: skip
 """The orders of values that meters send without codes."""

@@ -146,7 +146,7 @@ def test_an_am550_with_one_phase_has_shorter_lists() -> None:
     assert found["reactive_energy_export_t2"] == (8, "varh")
 
 
-def test_an_e450_in_salzburg_begins_with_voltages() -> None:
+def test_an_e450_with_eleven_values_begins_with_voltages() -> None:
     # From a recording in a public bug report.
     numbers = (*map(u16, (228, 226, 230, 781, 1482, 643)), *map(u32, (5432, 0, 40091000, 0)))
     assert read(structure(*numbers, octets(b"30000000"))) == {
