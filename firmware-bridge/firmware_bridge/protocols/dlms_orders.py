@@ -1,8 +1,8 @@
 """Orders of the values in DLMS messages of meters that send no OBIS codes.
 
-Kaifa meters in Norway, all meters in Vienna, Iskraemeco meters in Slovenia and Croatia, and the
-Landis+Gyr E450 with 11 values send lists of values. The length of a list and the types of its values
-determine which order it has.
+Kaifa meters in Norway, all meters in Vienna, Iskraemeco meters in Slovenia and Croatia, and some
+Landis+Gyr E450 send lists of values. The length of a list and the types of its values determine
+which order it has.
 """
 
 from collections.abc import Iterator
