@@ -48,13 +48,11 @@ class Rtu:
 
     def read(self, received: bytes, block: Block) -> bytes | Damage | None:
         """Return the response in the bytes received so far, or None if more bytes are needed."""
-        if self._echo:
-            if len(received) <= len(self._sent) and self._sent.startswith(received):
-                return None
-            received = self._without_echo(received)
-        else:
-            # A request for registers 0x0300 to 0x03FF is also a valid response of three bytes.
-            received = received.removeprefix(self._sent)
+        if self._echo and len(received) <= len(self._sent) and self._sent.startswith(received):
+            return None
+        # Also if no echo is configured: a request for registers 0x0300 to 0x03FF is a valid
+        # response of three bytes.
+        received = self._without_echo(received)
         found = _answer_in(received, block)
         if found == _WRONG_CRC and received[: len(self._sent)] == self._sent[: len(received)]:
             return None  # An echo, which is not configured, can begin like a response.

@@ -71,13 +71,16 @@ def test_an_echo_is_passed_over_where_it_begins_like_an_answer(at: int) -> None:
     assert rtu.timed_out(echo, block) == Damage("no_answer")
 
 
+@pytest.mark.parametrize("noise", [b"", b"\x00", b"\xff\x00"])
 @pytest.mark.parametrize("count", [1, 2, 3])
-def test_an_echo_that_is_a_whole_answer_by_its_bytes_is_passed_over(count: int) -> None:
+def test_an_echo_that_is_a_whole_answer_by_its_bytes_is_passed_over(
+    count: int, noise: bytes
+) -> None:
     """The request for register 0x03E8 is also an answer of three bytes with a valid CRC."""
     registers = [Register(name=f"r{each}", at=0x03E8 + each) for each in range(count)]
     block = Block("tank", 7, registers)
     rtu = Rtu(echo=False)
-    echo = rtu.message_of(block)
+    echo = noise + rtu.message_of(block)
     answer = closed(7, 3, block.value_bytes, *bytes(block.value_bytes))
     for length in range(1, len(echo + answer)):
         assert rtu.read((echo + answer)[:length], block) is None
