@@ -11,8 +11,7 @@ from firmware_bridge.protocols.frame import Damaged
 from firmware_bridge.protocols.no_value import (
     NoValue,
     NoValues,
-    is_infinite_or_nan,
-    is_no_value,
+    why_no_value,
 )
 from firmware_bridge.readings.measurement import INTEGER_MAX, Measurement, Quantities
 from firmware_bridge.readings.scaling import OutOfRange, scaled
@@ -78,10 +77,9 @@ def values_of(
     for field in fields:
         raw = data[field.at : field.end]
         in_order = raw if order == "big" else raw[::-1]
-        if is_no_value(in_order, field.type, field.no_value or ()):
-            skipped["no_value"] += 1
-        elif is_infinite_or_nan(in_order, field.type):
-            skipped["not_measured"] += 1
+        reason = why_no_value(in_order, field.type, field.no_value)
+        if reason is not None:
+            skipped[reason] += 1
         else:
             value = read_number(raw, field.type, order, field.scale, field.offset)
             quantities[field.name] = [Measurement(field.name, value, field.unit)]

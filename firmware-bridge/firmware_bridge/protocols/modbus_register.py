@@ -8,8 +8,7 @@ from firmware_bridge.protocols.frame import Damaged
 from firmware_bridge.protocols.no_value import (
     NoValue,
     NoValues,
-    is_infinite_or_nan,
-    is_no_value,
+    why_no_value,
 )
 from firmware_bridge.readings.scaling import scaled
 from gateway.process.declarations.names import Name
@@ -134,13 +133,13 @@ class Register(Section):
             data = b"".join(data[at : at + 2][::-1] for at in range(0, len(data), 2))
         if self.word_order == "little":
             data = b"".join(data[at : at + 2] for at in range(len(data) - 2, -1, -2))
-        if is_no_value(data, self.type, self.no_value or ()):
-            raise SkippedRegister("no_value")
+        reason = why_no_value(data, self.type, self.no_value)
+        if reason is not None:
+            raise SkippedRegister(reason)
         try:
             return read_number(data, self.type, "big", scale, self.offset)
-        except Damaged:
-            is_number = not is_infinite_or_nan(data, self.type)
-            raise SkippedRegister("value" if is_number else "not_measured") from None
+        except Damaged as damage:
+            raise SkippedRegister(damage.reason) from None
 
     def _power_of_ten(self, data: bytes) -> int:
         """Decode the power of ten of the number.

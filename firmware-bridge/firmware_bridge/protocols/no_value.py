@@ -75,27 +75,26 @@ def no_values_for(numbers: NoValues, form: str) -> NoValues:
     )
 
 
-def is_no_value(raw: bytes, form: str, no_values: NoValues) -> bool:
-    """Return True if a register or field contains one of the numbers in `no_values`.
+def why_no_value(raw: bytes, form: str, no_values: NoValues | None) -> str | None:
+    """Return the reason why a register or field contains no value, or None if it contains one.
 
-    Both the decoded number and its bits are compared. `raw` contains the bytes in big-endian
-    order.
+    The reason is "no_value" for one of the numbers in `no_values`, and "not_measured" for another
+    float that is infinite or NaN, which some devices use for a missing value. `raw` contains the
+    bytes in big-endian order.
     """
-    if not no_values:
-        return False
+    if no_values and _is_among(no_values, raw, form):
+        return "no_value"
+    is_float = form[0] == "f"
+    return "not_measured" if is_float and not math.isfinite(_float_of(raw)) else None
+
+
+def _is_among(no_values: NoValues, raw: bytes, form: str) -> bool:
+    """Return True for one of the numbers. Both the decoded number and its bits are compared."""
     bits = int.from_bytes(raw)
     number = _float_of(raw) if form[0] == "f" else int.from_bytes(raw, signed=form[0] == "i")
     if number in no_values or bits in no_values:
         return True
     return form == "f32" and any(_bytes_of_f32(each) == raw for each in no_values)
-
-
-def is_infinite_or_nan(raw: bytes, form: str) -> bool:
-    """Return True if a register or field contains an infinite or NaN float.
-
-    Some devices use such floats for a missing value.
-    """
-    return form[0] == "f" and not math.isfinite(_float_of(raw))
 
 
 def _float_of(raw: bytes) -> float:
