@@ -190,9 +190,9 @@ def _create_table(connection: sqlite3.Connection) -> None:
 
 def _set_aside(path: Path, error: sqlite3.DatabaseError) -> None:
     aside = path.with_name(f"{path.name}.damaged")
-    logger.warning("%s cannot be used (%s) and is renamed to %s", path, error, aside)
-    with suppress(OSError):
+    with suppress(OSError):  # if this fails, the next attempt to open the file logs the problem
         path.replace(aside)
+        logger.warning("%s cannot be used (%s) and is renamed to %s", path, error, aside)
     for suffix in ("-wal", "-shm"):
         with suppress(OSError):
             path.with_name(path.name + suffix).unlink()

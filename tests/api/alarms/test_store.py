@@ -67,6 +67,19 @@ def test_a_damaged_file_is_put_aside(tmp_path: Path, contents: bytes) -> None:
     assert opened(path)[1] == [LOST]
 
 
+def test_a_damaged_file_that_cannot_be_renamed_is_logged_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "alarms.db"
+    path.write_bytes(b"no database" * 1000)
+    path.with_name("alarms.db.damaged").mkdir()
+    store, alarms = opened(path)
+    assert (alarms, store.is_missing) == ([], True)
+    assert store.open() == []
+    (message,) = caplog.messages
+    assert message.startswith("alarms are not written to ")
+
+
 def test_a_file_of_another_version_is_put_aside(tmp_path: Path) -> None:
     path = tmp_path / "alarms.db"
     opened(path)[0].close()
