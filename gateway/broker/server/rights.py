@@ -142,12 +142,15 @@ def _refuse_silent_bridge(rules: FileRules, configuration: Configuration) -> Non
 def _warn_of_former_bridges(
     rules: FileRules, configuration: Configuration, former: Sequence[BridgeAccess]
 ) -> None:
-    """Log for each former setting of the bridge the first filter to which it must not publish.
+    """Log for each former setting of the bridge the filters to which it must not publish.
 
     The reload is not refused: the operator may have restarted the bridge, or wants to deny this.
     """
     first = next(each for each in configuration.listeners if each.is_plain)
+    current = bridge_access_of(configuration)
     for each in former:
+        if each == current:
+            continue
         prefix = each.home_assistant_prefix
         client = Client(configuration.bridge.client_id, each.user, first.called)
         filters = (SENSORS, *each.states, *([] if prefix is None else [f"{prefix}/#"]))
@@ -156,7 +159,7 @@ def _warn_of_former_bridges(
             for topic_filter in filters
             if not rules.decide(client, "publish", topic_filter[:-1] + "state", qos=2).allowed
         ]
-        if each != bridge_access_of(configuration) and denied:
+        if denied:
             logger.warning(
                 "%s: a bridge that still runs with its earlier settings must not publish to %s, "
                 "so that its messages are lost: restart `oncegate bridge`",
