@@ -242,4 +242,4 @@ class UploadTarget(Quantity):
 
     def schema(self) -> dict[str, Any]:
         file, *others = (_any_case(scheme) for scheme in _UPLOAD_SCHEMES)
-        return _text(rf"{file}:(?:/[^/].*|///.*)|(?:{'|'.join(others)})://[^/?#].*")
+        return _text(rf"{file}:(?:/(?:[^/].*)?|///.*)|(?:{'|'.join(others)})://[^/?#].*")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from firmware_bridge.protocols.table import PROTOCOLS
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
@@ -157,6 +157,7 @@ TEXTS = {
 }  # fmt: skip
 
 
+@example((("upload", "target"), "file:/"))
 @given(st.sampled_from(sorted(TEXTS)).flatmap(
     lambda place: st.tuples(st.just(place), TEXTS[place])
 ))  # fmt: skip
