@@ -28,7 +28,7 @@ THEMES: Final = {
     ),
     "Configuration and processes": (12, 16, 17, 67, 75, 76, 102, 181),
     "Card, packages and container": (68, 69, 70, 71, 72, 73, 184, 185),
-    "Code, build and tests": (15, 30, 33, 36, 38, 79, 139, 140, 141, 168, 179, 182, 183),
+    "Code, build and tests": (15, 30, 33, 36, 38, 79, 139, 140, 141, 168, 179, 182, 183, 187),
 }
 """Numbers of the decisions. Each is in one theme, and a new one needs its place here."""
 INTRODUCTION: Final = """# Decisions
