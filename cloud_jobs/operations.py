@@ -20,8 +20,9 @@ from cloud_jobs.errors import (
     is_conflict,
     spark_failures,
 )
-from cloud_jobs.gold.run import gaps_by_day, update_gold
+from cloud_jobs.gold.run import update_gold
 from cloud_jobs.gold.sensor_gaps import KIND as SENSOR
+from cloud_jobs.gold.steps import gaps_by_day
 from cloud_jobs.ingest.run_lock import only_run
 from cloud_jobs.limits import GAPS_LISTED_MAX
 from cloud_jobs.maintenance.compact import compact as compact_of

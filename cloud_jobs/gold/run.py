@@ -10,44 +10,26 @@ withdrew events of earlier batches, all tables are emptied and computed again.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future
-from contextlib import ExitStack, contextmanager
 from typing import Any, Final
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from cloud_jobs.audit.gaps import gaps_of
-from cloud_jobs.audit.run import Audit, audit_of
 from cloud_jobs.errors import IngestError
-from cloud_jobs.gold.daily import Changes, replace, update_daily, update_health, update_sensors
-from cloud_jobs.gold.drops import discard
-from cloud_jobs.gold.sensor_gaps import sensor_gaps_of
-from cloud_jobs.gold.times import BOOT, merge_corrections, timed
-from cloud_jobs.gold.totals import ROWS, merge_totals, remake
-from cloud_jobs.gold.verdicts import daily_verdicts, merge_verdicts
+from cloud_jobs.gold.steps import Progress, Report, update_tables
 from cloud_jobs.ingest.withdrawal import WITHDRAWN
 from cloud_jobs.limits import EVENTS_SMALL_MAX
 from cloud_jobs.spark.effort import small_effort
-from cloud_jobs.spark.few_rows import as_values, held
-from cloud_jobs.spark.side_by_side import side_by_side
 from cloud_jobs.tables import making
 from cloud_jobs.tables.delta_tables import Tables
-from cloud_jobs.tables.gold_schemas import GAPS, GOLD_TABLES
+from cloud_jobs.tables.gold_schemas import GOLD_TABLES
 
 VERSION: Final = 4
 """Version of the gold tables. Tables of an earlier version are emptied and computed again."""
 APPLICATION: Final = f"oncegate-gold/{VERSION}"
 """Prefix of the transactions of all writes. It contains the version, because tables that are
 computed again start at batch 1."""
-Progress = Callable[[str], None]
 _RUNS: Final = "gold_runs"
-PHASES: Final = {
-    "clock_corrections": "clock corrections", "boots": "starts of gateways", "sessions": "sessions",
-    "qos2_messages": "messages at QoS 2", "qos2_deliveries": "deliveries", "days": "days",
-    "sensors": "readings by quarter hour and day", "gaps": "gaps", "audit": "audit"}  # fmt: skip
-"""Phases of a run in their order, with the text shown as progress."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -93,10 +75,15 @@ def update_gold(
     silver, gold = Tables(spark, root), gold_tables(spark, root)
     if not silver.has("batches"):
         raise IngestError(f"there are no tables in {root}: run `oncegate ingest` first")
-    making.create(gold, making.remake)
-    found = silver.query("SELECT coalesce(sum(events_new), 0) AS events FROM {batches}")
-    with small_effort(spark, is_small=found[0]["events"] <= EVENTS_SMALL_MAX):
+    with small_effort(spark, is_small=_has_few_events(silver)):
+        making.create(gold, making.remake)
         return _update(silver, gold, progress, after_step, is_audited=is_audited)
+
+
+def _has_few_events(silver: Tables) -> bool:
+    with small_effort(silver.spark):
+        found = silver.query("SELECT coalesce(sum(events_new), 0) AS events FROM {batches}")
+    return bool(found[0]["events"] <= EVENTS_SMALL_MAX)
 
 
 def _update(
@@ -131,25 +118,12 @@ def _execute(
     last audited batch, from this run or an earlier one.
     """
     after_step("begin")
-    with ExitStack() as stack:
-        audit = stack.enter_context(_audit_meanwhile(silver)) if is_audited else None
-        if run.batches:
-            _update_tables(silver, gold, run, progress, after_step)
-            progress(_phase("gaps"))
-            replace(gold, "gaps", gaps_by_day(silver, gold.read("clock_corrections")))
-            after_step("gaps")
-        if audit is not None:
-            progress(_phase("audit"))
-            _write_verdicts(silver, gold, run, audit.result())
-            after_step("audit")
+    batches = (run.first, run.through)
+    update_tables(silver, gold, batches, Report(progress, after_step), is_audited=is_audited)
     audited_through = run.through if is_audited else run.audited_through
     if run.batches or is_audited:
         _record_run(gold, run, is_done=True, audited_through=audited_through)
     return audited_through
-
-
-def _phase(name: str) -> str:
-    return f"step {[*PHASES].index(name) + 1} of {len(PHASES)}: {PHASES[name]}"
 
 
 def gold_tables(spark: SparkSession, root: str) -> Tables:
@@ -203,86 +177,3 @@ def _record_run(gold: Tables, run: Run, *, is_done: bool, audited_through: int |
         F.lit(audited_through).cast("long").alias("audited_through"),
     )  # fmt: skip
     gold.append(_RUNS, row, batch=2 * run.number + is_done)
-
-
-def _update_tables(
-    silver: Tables, gold: Tables, run: Run, progress: Progress, after_step: Progress
-) -> None:
-    new = F.col("batch").between(run.first, run.through)
-    written = silver.read("events").where(F.col("batch") <= run.through)
-    progress(_phase("clock_corrections"))
-    merge_corrections(silver, gold, run.first, run.through)
-    after_step("clock_corrections")
-    corrections = as_values(gold.read("clock_corrections"))
-    # Each table is computed from these events.
-    with held(timed(written.where(new), corrections)) as fresh:
-        changed = as_values(corrections.where(new))
-        changes = Changes(run.first, run.through, fresh, changed, written, corrections)
-        _update_totals(gold, changes, progress, after_step)
-        discard(gold, run.first, run.through)
-        after_step("discarded")
-        progress(_phase("days"))
-        update_daily(gold, changes)
-        after_step("qos2_daily")
-        update_health(gold, silver.read("segments"), changes)
-        after_step("gateway_health")
-        progress(_phase("sensors"))
-        update_sensors(silver, gold, changes)
-        after_step("sensors")
-
-
-def _update_totals(
-    gold: Tables, changes: Changes, progress: Progress, after_step: Progress
-) -> None:
-    # Rows that an earlier run computed from these events now have other times.
-    earlier = changes.written.where(F.col("batch") < changes.first)
-    moved = earlier.join(F.broadcast(changes.changed), [*BOOT, "segment_name"], "left_semi")
-    has_moved = not changes.changed.isEmpty() and not moved.isEmpty()
-    for name, rows_of in ROWS.items():
-        progress(_phase(name))
-        merge_totals(gold, name, rows_of(changes.fresh), changes.through)
-        if has_moved:
-            remake(gold, name, timed(changes.written, changes.corrections), moved, changes.through)
-        after_step(name)
-
-
-@contextmanager
-def _audit_meanwhile(silver: Tables) -> Iterator[Future[Audit]]:
-    """Audit the ingested tables in another thread. Yield the future of the result.
-
-    The audit only reads ingested tables, so the gold tables can be updated at the same time.
-    """
-    with ExitStack() as kept, side_by_side() as submit:
-        yield submit(kept.enter_context, audit_of(silver))
-
-
-def _write_verdicts(silver: Tables, gold: Tables, run: Run, audit: Audit) -> None:
-    events = timed(silver.read("events"), gold.read("clock_corrections"))
-    replace(gold, "audit_daily", daily_verdicts(silver, events, audit.findings, run.through))
-    merge_verdicts(gold, audit)
-
-
-def gaps_by_day(silver: Tables, corrections: DataFrame | None = None) -> DataFrame:
-    """Return all current gaps as rows of the table `gaps`.
-
-    A gap in the log belongs to the earliest day in the segment after it. If `corrections` are
-    given, the times of this segment are corrected first.
-    """
-    events = silver.read("events")
-    if corrections is not None:
-        events = timed(events, corrections)
-    truncations = events.where("event = 'log_truncated'")
-    found = gaps_of(silver.read("segments"), truncations)
-    # Days are needed for only a few segments.
-    behind = F.broadcast(found.select("gateway", "segment"))
-    days = events.join(behind, ["gateway", "segment"], "left_semi")
-    days = days.groupBy("gateway", "segment").agg(F.min("day").alias("day"))
-    rows = found.withColumns(
-        {
-            "missing": F.col("to_sequence") - F.col("from_sequence") + 1,
-            "device": F.lit(None).cast("string"),
-            "device_boot": F.lit(None).cast("long"),
-        }
-    )
-    of_the_log = rows.join(days, ["gateway", "segment"], "left").select(*GAPS.fieldNames())
-    return of_the_log.unionByName(sensor_gaps_of(silver.read("sensor_readings")))

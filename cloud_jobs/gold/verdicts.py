@@ -65,18 +65,24 @@ def _worst(is_violation: Column, is_doubtful: Column) -> Column:
     return F.when(is_violation, "violation").when(is_doubtful, "inconclusive").otherwise("ok")
 
 
-def merge_verdicts(gold: Tables, audit: Audit) -> None:
-    """Write changed verdicts to the tables `qos2_messages` and `qos2_deliveries`."""
-    messages, deliveries = gold.read("qos2_messages"), gold.read("qos2_deliveries")
-    held = F.coalesce("held_sequence", F.lit(0))
+def merge_message_verdicts(gold: Tables, audit: Audit) -> None:
+    """Write changed verdicts to the table `qos2_messages`."""
     over = F.coalesce("released_sequence", "abandoned_sequence")
-    key: tuple[str, ...] = (*STORE, "message")
-    lives = messages.select(*key, held.alias("began"), over.alias("ended"))
+    key = (*STORE, "message")
+    lives = gold.read("qos2_messages").select(
+        *key, F.coalesce("held_sequence", F.lit(0)).alias("began"), over.alias("ended")
+    )
     _merge(gold, "qos2_messages", key, _verdicts_of(lives, audit, key, _OF_MESSAGES))
+
+
+def merge_delivery_verdicts(gold: Tables, audit: Audit) -> None:
+    """Write changed verdicts to the table `qos2_deliveries`."""
     is_over = F.col("completed").isNotNull() | F.col("dropped").isNotNull()
     over = F.when(is_over, F.col("last_sequence"))
     key = (*SESSION, "message")
-    lives = deliveries.select(*key, F.col("first_sequence").alias("began"), over.alias("ended"))
+    lives = gold.read("qos2_deliveries").select(
+        *key, F.col("first_sequence").alias("began"), over.alias("ended")
+    )
     _merge(gold, "qos2_deliveries", key, _verdicts_of(lives, audit, key, _OF_DELIVERIES))
 
 

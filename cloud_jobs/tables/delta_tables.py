@@ -42,7 +42,7 @@ _NO_TABLE: Final = frozenset(
 _VERSION_CONF: Final = "spark.databricks.delta.write.txnVersion"
 
 _merging: Final = Lock()
-"""A session has one transaction and one view for MERGE, so only one MERGE runs at a time. A
+"""A session has one transaction for MERGE, so only one such MERGE runs at a time. A
 concurrent append names its own transaction."""
 
 

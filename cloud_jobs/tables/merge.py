@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import count
 from typing import Final, Self, TypeAlias
 
 from pyspark.sql import DataFrame
 
-_VIEW: Final = "oncegate_new"
+_VIEWS: Final = count(1)
+"""Numbers in the names of temporary views. A session has one name space for all its threads."""
 
 
 class Merge:
@@ -20,7 +22,10 @@ class Merge:
 
     def __init__(self, path: str, rows: DataFrame, on: str) -> None:
         self._rows = rows
-        self._clauses = [f"MERGE INTO delta.`{quoted(path)}` AS old USING {_VIEW} AS new ON {on}"]
+        self._view = f"oncegate_new_{next(_VIEWS)}"
+        self._clauses = [
+            f"MERGE INTO delta.`{quoted(path)}` AS old USING {self._view} AS new ON {on}"
+        ]
 
     def whenMatchedUpdate(self, set: Mapping[str, str], condition: str | None = None) -> Self:
         """Add a clause that sets columns of matching rows in the table to SQL expressions."""
@@ -46,8 +51,12 @@ class Merge:
 
     def execute(self) -> None:
         """Run the MERGE statement in the Spark session to which the new rows belong."""
-        self._rows.createOrReplaceTempView(_VIEW)
-        self._rows.sparkSession.sql(" ".join(self._clauses))
+        spark = self._rows.sparkSession
+        self._rows.createOrReplaceTempView(self._view)
+        try:
+            spark.sql(" ".join(self._clauses))
+        finally:
+            spark.catalog.dropTempView(self._view)
 
 
 Builder: TypeAlias = Merge

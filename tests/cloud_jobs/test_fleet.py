@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from deltalake import DeltaTable
 
-from cloud_jobs.gold.run import PHASES
+from cloud_jobs.gold.steps import PHASES
 from cloud_jobs.ingest.batch import STEPS
 from cloud_jobs.limits import TASK_TRIES_MAX
 from tests.cloud_jobs import deaths

@@ -42,7 +42,8 @@ def test_a_run_that_died_is_finished_first_wherever_it_died(
     golden: Place, ingested: Ingested, tmp_path: Path
 ) -> None:
     place = ingested.before_the_second_batch(tmp_path)
-    for step in ("begin", "clock_corrections", "qos2_messages", "gateway_health"):
+    steps = ("begin", "clock_corrections", "qos2_messages", "gateway_health", "delivery_verdicts")
+    for step in steps:
         killed_at(step, lambda die: made_gold(place, die))
         # Segments that landed meanwhile are not part of this run.
         shutil.copytree(ingested.place.settings.tables, place.settings.tables, dirs_exist_ok=True)

@@ -1,0 +1,37 @@
+"""The steps of a run: what it shows of them, and that one which fails stops no other."""
+
+import pytest
+
+from cloud_jobs.gold.run import update_gold
+from cloud_jobs.gold.steps import PHASES
+from tests.cloud_jobs.conftest import Place
+from tests.cloud_jobs.landings import land
+from tests.contract.segments import SEED, LogWriter, opened, readings
+
+
+def test_each_step_is_shown_once_and_in_its_order_and_a_failure_stops_no_other(
+    place: Place,
+) -> None:
+    log = LogWriter("gw-steps", seed=SEED)
+    land(place.landing, log.seal([opened(1, "board"), *readings(2)]))
+    place.run()
+    lines: list[str] = []
+    done: list[str] = []
+
+    def fail_after(step: str) -> None:
+        done.append(step)
+        if step == "sensors":
+            raise OSError(step)
+
+    with pytest.raises(OSError, match="sensors"):
+        update_gold(place.spark, place.settings.tables, lines.append, after_step=fail_after)
+    shown = [f"step {number} of {len(PHASES)}: {text}"
+             for number, text in enumerate(PHASES.values(), 1)]  # fmt: skip
+    assert lines == shown
+    assert {"qos2_daily", "gateway_health", "gaps", "audit", "message_verdicts",
+            "delivery_verdicts"} < {*done}  # fmt: skip
+    assert place.rows("gold_runs", "is_done") == []
+
+    result = update_gold(place.spark, place.settings.tables, lambda _: None)
+    assert (result["batches"], result["is_audited"]) == (1, True)
+    assert sum(row["readings"] for row in place.rows("sensor_days")) == 2
