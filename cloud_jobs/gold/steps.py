@@ -38,7 +38,7 @@ PHASES: Final = {
     "clock_corrections": "clock corrections", "boots": "starts of gateways", "sessions": "sessions",
     "qos2_messages": "messages at QoS 2", "qos2_deliveries": "deliveries", "qos2_daily": "days",
     "sensors": "readings by quarter hour and day", "gaps": "gaps", "audit": "audit"}  # fmt: skip
-"""Steps that are shown as progress, in their order, with their text."""
+"""Steps that are shown as progress, in the order in which they begin, with their text."""
 
 
 class Report(NamedTuple):
@@ -76,11 +76,8 @@ def update_tables(
                 "gaps": lambda: replace(gold, "gaps", gaps_by_day(silver, changes.corrections)),
             }
         if audit is not None:
-            # These begin first, because they take longest.
-            steps = _audit_steps(silver, gold, batches[1], audit) | steps
-        for name in PHASES:
-            if name in steps:
-                report.begin(name)
+            # These come last, because they wait for the audit.
+            steps |= _audit_steps(silver, gold, batches[1], audit)
         # Each of these steps writes other tables, and none changes what another reads.
         with side_by_side() as submit:
             for name, step in steps.items():
@@ -88,6 +85,7 @@ def update_tables(
 
 
 def _complete(name: str, step: Callable[[], None], report: Report) -> None:
+    report.begin(name)
     step()
     report.after_step(name)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -68,7 +69,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    with spark_session(None, lambda _: None, SMALL) as session:
+    with ExitStack() as stack:
+        with pytest.MonkeyPatch.context() as patch:
+            # At its end, the JVM would write the classes of all tests into an archive, which takes
+            # a minute.
+            patch.setattr(
+                "cloud_jobs.spark.session.with_archive", lambda settings, *_: nullcontext(settings)
+            )
+            session = stack.enter_context(spark_session(None, lambda _: None, SMALL))
         yield session
 
 

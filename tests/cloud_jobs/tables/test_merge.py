@@ -36,12 +36,7 @@ def test_statements_that_run_at_the_same_time_have_rows_of_their_own(
         empty = spark.createDataFrame([], "key string")
         empty.write.format("delta").save(str(tmp_path / name))
     merges = [
-        Merge(
-            str(tmp_path / name),
-            spark.createDataFrame([(name,)], "key string"),
-            "old.key = new.key",
-        ).whenNotMatchedInsertAll()
-        for name in names
+        Merge(str(tmp_path / name), _row_of(spark, name), "old.key = new.key") for name in names
     ]
     with side_by_side() as submit:
         for merge in merges:
