@@ -2,6 +2,7 @@
 bench`.
 
     python -m tests.instruments.benchmarks.turns BUILD [--rounds N] [--pairs N] [--seconds S]
+                                                       [--unpinned]
 
 BUILD is the folder `build/compiled` of another checkout. In each round, both brokers are started,
 and short measurements of the two alternate: this machine's speed changes within seconds, and two
@@ -14,7 +15,7 @@ and 2 if nothing could be measured.
 import argparse
 import shutil
 import sys
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from statistics import median, quantiles
 from typing import Final
@@ -31,7 +32,7 @@ from tests.instruments.benchmarks.contests import (
     Contest,
 )
 from tests.instruments.benchmarks.measuring import Meter, rate_of
-from tests.instruments.benchmarks.secured import certificates_in
+from tests.instruments.benchmarks.secured import Certificates, certificates_in
 
 ROOT: Final = Path(__file__).resolve().parents[3]
 ROUNDS: Final = 4
@@ -92,11 +93,14 @@ class _Turns:
         """Return messages per second, and the broker's processor seconds per million messages."""
         rates: Rates = {build: [] for build in self._builds}
         costs: Rates = {build: [] for build in self._builds}
+        tls = certificates_in(self._directory) if load.tls else None
         for number in range(1, rounds + 1):
             with ExitStack() as stack:
                 # The first build alternates, so that a drift of the machine affects both.
                 builds = list(self._builds)[:: 1 if number % 2 else -1]
-                brokers = {build: self._started(stack, load, build) for build in builds}
+                brokers = {
+                    build: stack.enter_context(self._broker(load, tls, build)) for build in builds
+                }
                 for broker in brokers.values():
                     self._meter.measure(broker, load.options, seconds)  # warms up
                 for pair in range(pairs):
@@ -109,13 +113,12 @@ class _Turns:
             self.console.print(line, style="dim", markup=False, soft_wrap=True)
         return rates, costs
 
-    def _started(self, stack: ExitStack, load: Contest, build: str) -> Running:
+    def _broker(
+        self, load: Contest, tls: Certificates | None, build: str
+    ) -> AbstractContextManager[Running]:
         directory = self._directory / build
         directory.mkdir(exist_ok=True)
-        tls = certificates_in(directory) if load.tls else None
-        return stack.enter_context(
-            oncegate(directory, load.queue_messages, tls, build=self._builds[build])
-        )
+        return oncegate(directory, load.queue_messages, tls, build=self._builds[build])
 
 
 def ratio_of(rates: Rates) -> float:
