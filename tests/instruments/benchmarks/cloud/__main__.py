@@ -1,12 +1,13 @@
-"""`make bench-cloud`: ingest a fleet's logs, and copy the same lines with plain Spark.
+"""`make bench-cloud`: ingest a fleet's logs, update gold, and copy the same lines with plain Spark.
 
 make bench-cloud                       half a million events
 make bench-cloud EVENTS=5000000        the size of docs/benchmarks-cloud.md
 make bench-cloud ARGUMENTS=--write     also writes this page
 
 Nearly all rows are measured in one session on the same cores. The first rows use a new process that
-ingests ten small segments as `oncegate ingest` does. The last rows use a separate session for each
-place where the job is deployed: a directory, an object store and a cluster of two executors.
+ingests ten small segments as `oncegate ingest` does, and another as `oncegate gold` does. The last
+rows use a separate session for each place where the job is deployed: a directory, an object store
+and a cluster of two executors.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ from backports import zstd
 from pyspark.sql import SparkSession
 from pyspark.sql.types import LongType, StructField, StructType
 
+from cloud_jobs.gold.run import update_gold
 from cloud_jobs.main import ingest, run
+from cloud_jobs.operations import gold
 from cloud_jobs.settings import IngestSettings
 from cloud_jobs.short_run import jvm_settings
 from cloud_jobs.spark.session import spark_session
@@ -44,6 +47,7 @@ OWN_FIELDS = ("sequence", "time", "event")
 SMALL_SEGMENTS, SMALL_EVENTS = 10, 100
 TURNS = 2
 """How often plain Spark and the job each process a new set of lines, alternately."""
+GOLD = "`oncegate gold`"
 PLACES_PART = 4
 """Each place ingests all events divided by this number, twice."""
 GROWTH = (100, 10)
@@ -77,14 +81,27 @@ class Bench:
             ingest(self.spark, self.settings, progress, lambda _: None)
         return cost
 
+    def gold(self) -> Cost:
+        assert self.spark is not None
+        with measured() as cost:
+            update_gold(self.spark, self.settings.tables, lambda _: None)
+        return cost
+
 
 def say(line: str) -> None:
     print(f"{time.strftime('%H:%M:%S')} {line}", file=sys.stderr, flush=True)
 
 
-def cold(root: Path) -> None:
-    """Ingest as the command does, in this new process, and print the processor seconds."""
-    run(Bench(None, root, 0).settings, lambda _: None)
+def cold(verb: str, root: Path) -> None:
+    """Ingest or update gold as the command does, in this new process.
+
+    Print the processor seconds.
+    """
+    settings = Bench(None, root, 0).settings
+    if verb == "gold":
+        gold(settings.tables, lambda _: None, is_audited=True)
+    else:
+        run(settings, lambda _: None)
     print(processor_seconds())
 
 
@@ -110,10 +127,10 @@ COPIES = {
 }
 
 
-def _cold(root: Path) -> Cost:
+def _cold(verb: str, root: Path) -> Cost:
     with measured() as cost:
         outcome = subprocess.run(
-            [sys.executable, "-m", PROGRAM, "--cold", str(root)],
+            [sys.executable, "-m", PROGRAM, "--cold", verb, str(root)],
             check=True, stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
     cost.processor_seconds = float(outcome.stdout.splitlines()[-1])
@@ -130,9 +147,12 @@ def measure(root: Path, options: argparse.Namespace) -> list[Row]:
 
     if not options.warm_only:
         say("ten small segments, cold")
-        events = Bench(None, root / "cold", 0).land_small()
-        note("ten small segments, the first ones, by a new process", _cold(root / "cold"), events)
-        note("nothing new, by a new process", _cold(root / "cold"), 0)
+        bench, folder = Bench(None, root / "cold", 0), root / "cold"
+        for which in ("the first ones", "more of them"):
+            events = bench.land_small()
+            note(f"ten small segments, {which}, by a new process", _cold("ingest", folder), events)
+            note(f"{GOLD} of {which}, by a new process", _cold("gold", folder), events)
+        note("nothing new, by a new process", _cold("ingest", folder), 0)
     with spark_session(None, lambda _: None, jvm_settings(is_short=False)) as spark:
         bench, landed = Bench(spark, root / "warm", options.gateways), 0
         for part in GROWTH:
@@ -181,10 +201,16 @@ def _turn(bench: Bench, lines: Path, note: Callable[[str, Cost, int], None], eve
 
 
 def _small(bench: Bench, landed: int, note: Callable[[str, Cost, int], None]) -> None:
-    """Ingest small segments twice, as the first run may be the first of its kind in the JVM."""
+    """Ingest small segments twice, as the first run may be the first of its kind in the JVM.
+
+    After each run, update gold.
+    """
+    in_tables = f"{landed:,} events in the tables"
+    note(f"{GOLD} of all {in_tables}", bench.gold(), landed)
     for which in ("", ", again"):
         events = bench.land_small()
-        note(f"ten small segments, {landed:,} events in the tables{which}", bench.ingest(), events)
+        note(f"ten small segments, {in_tables}{which}", bench.ingest(), events)
+        note(f"{GOLD} of these{which}", bench.gold(), events)
 
 
 def _as_text(segments: set[Path], target: Path) -> Path:
@@ -204,10 +230,11 @@ def main() -> None:
     parser.add_argument("--warm-only", action="store_true")
     parser.add_argument("--write", action="store_true", help="write docs/benchmarks-cloud.md")
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--cold", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--cold", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.cold is not None:
-        cold(options.cold)
+        verb, root = options.cold
+        cold(verb, Path(root))
         return
     machine = machine_of(Path(tempfile.gettempdir()))
     with tempfile.TemporaryDirectory(prefix="oncegate-bench-cloud-") as root:

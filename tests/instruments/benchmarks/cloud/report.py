@@ -11,7 +11,8 @@ BEGINNING = """\
 
 Written by `make bench-cloud ARGUMENTS=--write`, which overwrites what is changed by hand.
 """
-_PLAIN = "plain Spark: "
+_COMPARED = ("oncegate ingest", "plain Spark")
+"""The beginnings of the names of rows that process the same lines."""
 METHOD = Path(__file__).with_name("method.md").read_text()
 
 
@@ -64,9 +65,7 @@ def table_of(rows: Sequence[Row]) -> str:
 def ratios_of(rows: Sequence[Row]) -> str:
     """Return the job's rate divided by that of each way to use plain Spark, over all turns."""
     rates: dict[str, float] = {}
-    rated = [
-        row for row in rows if row.rate is not None and ": " not in row.name.removeprefix(_PLAIN)
-    ]
+    rated = [row for row in rows if row.rate is not None and row.name.startswith(_COMPARED)]
     for name in dict.fromkeys(row.name for row in rated):
         mine = [row for row in rows if row.name == name]
         rates[name] = sum(row.events for row in mine) / sum(row.processor_seconds for row in mine)
