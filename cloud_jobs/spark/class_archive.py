@@ -28,7 +28,8 @@ from cloud_jobs.spark.outside import is_one_jvm, user_settings_in
 ARCHIVES_MAX: Final = 2
 """Number of archives kept, of 200 MB each: one with the jars of object stores, one without."""
 WRITING_SECONDS_MAX: Final = 60.0
-"""Seconds for a JVM to exit and write its archive. After that it is killed."""
+"""Seconds for a JVM to exit and write its archive. After that it is killed, and no later run tries
+again, because it would take as long."""
 _QUIET: Final = "-Xshare:auto -Xlog:cds=off -Xlog:cds+dynamic=off -Xlog:class+path=off"
 """Options that suppress messages about archives: the JVM writes to this program's standard
 output."""
@@ -86,11 +87,18 @@ def archived(
         if path.name == _name_of(archive, path.stat().st_size):
             yield _with(settings, f"'-XX:SharedArchiveFile={path}'")
             return
+    given_up = archive.with_suffix(".given-up")
+    if given_up.exists():
+        yield settings
+        return
     unfinished = archive.with_suffix(f".{os.getpid()}")
     try:
         yield _with(settings, f"'-XX:ArchiveClassesAtExit={unfinished}'")
         progress("storing Spark's classes, once: later runs start sooner")
-        if _end_jvm() and unfinished.is_file():
+        if not _end_jvm():
+            given_up.touch()
+            progress(f"not stored in {WRITING_SECONDS_MAX:g} s: later runs start as this one did")
+        elif unfinished.is_file():
             _complete(unfinished, archive)
     finally:
         unfinished.unlink(missing_ok=True)
@@ -138,15 +146,14 @@ def _with(settings: Mapping[str, str], option: str) -> dict[str, str]:
 
 
 def _end_jvm() -> bool:
-    """Stop the JVM of this process, and return True if it exited in time.
+    """Stop the JVM of this process, if it has one. Return False if the JVM had to be killed.
 
-    A later session starts a new JVM. Return False if this process has no JVM, or if the JVM had to
-    be killed.
+    A later session starts a new JVM.
     """
     gateway = SparkContext._gateway
     process = getattr(gateway, "proc", None)
     if gateway is None or process is None:
-        return False
+        return True
     gateway.shutdown()
     SparkContext._gateway = SparkContext._jvm = None
     process.stdin.close()

@@ -9,7 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from cloud_jobs.spark.class_archive import ARCHIVES_MAX, _complete, archive_in, with_archive
+from cloud_jobs.spark import class_archive
+from cloud_jobs.spark.class_archive import (
+    ARCHIVES_MAX,
+    _complete,
+    archive_in,
+    archived,
+    with_archive,
+)
 from cloud_jobs.spark.jars import JARS, Needed, cache_directory
 from cloud_jobs.spark.java import OPTION
 from cloud_jobs.spark.session import _settings
@@ -54,6 +61,34 @@ def test_a_jvm_writes_an_archive_and_the_next_one_reads_it(tmp_path: Path) -> No
     assert whole.name.endswith(f"-{whole.stat().st_size}.jsa")
 
 
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_a_jvm_that_writes_too_slowly_is_killed_and_no_other_tries(tmp_path: Path) -> None:
+    (tmp_path / "jars").symlink_to(cache_directory(None) / "jars")
+    limit = "from cloud_jobs.spark import class_archive\nclass_archive.WRITING_SECONDS_MAX = 0.1\n"
+    first, second = session_in(tmp_path, 1, limit + SESSION), session_in(tmp_path, 1)
+    assert "-XX:ArchiveClassesAtExit=" in first
+    assert "not stored in 0.1 s: later runs start as this one did" in first
+    assert "3 True" in second
+    assert "ArchiveClassesAtExit" not in second
+    assert "storing" not in second
+    assert [path.suffix for path in tmp_path.glob("classes-*")] == [".given-up"]
+
+
+def test_after_a_jvm_was_killed_no_other_writes_an_archive_of_these_classes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(class_archive, "_end_jvm", lambda: False)
+    lines: list[str] = []
+    with archived({OPTION: "-Xss8m"}, tmp_path / "classes-1", lines.append) as first:
+        assert "-XX:ArchiveClassesAtExit=" in first[OPTION]
+    assert lines[-1] == "not stored in 60 s: later runs start as this one did"
+    with archived({OPTION: "-Xss8m"}, tmp_path / "classes-1", lines.append) as second:
+        assert second == {OPTION: "-Xss8m"}
+    with archived({OPTION: "-Xss8m"}, tmp_path / "classes-2", lines.append) as other:
+        assert "-XX:ArchiveClassesAtExit=" in other[OPTION]
+
+
 def test_only_the_newest_archives_are_kept(tmp_path: Path) -> None:
     for number in range(ARCHIVES_MAX + 1):
         unfinished = tmp_path / f"classes-{number}.1"
@@ -79,9 +114,9 @@ def test_a_cluster_on_one_machine_has_no_archive_and_its_executors_get_the_jars(
     assert "spark.driver.extraClassPath" not in found
 
 
-def session_in(cache: Path, times: int) -> str:
+def session_in(cache: Path, times: int, session: str = SESSION) -> str:
     variables = {name: value for name, value in os.environ.items() if name != "JDK_JAVA_OPTIONS"}
-    arguments = [sys.executable, "-c", SESSION, str(cache), str(times)]
+    arguments = [sys.executable, "-c", session, str(cache), str(times)]
     done = subprocess.run(
         arguments, check=True, capture_output=True, text=True, timeout=300, env=variables
     )
