@@ -78,7 +78,7 @@ def update_health(gold: Tables, segments: DataFrame, changes: Changes) -> None:
         _replace_health(gold, days, gateway_health(whole, segments))
         drops, before = as_values(drops_of(whole, changes.written)), gold.read("drops")
         if not (drops.isEmpty() and _rows_of_days(before, days).isEmpty()):
-            replace(gold, "drops", _rows_of_other_days(before, days).unionByName(drops))
+            gold.replace("drops", _rows_of_other_days(before, days).unionByName(drops))
 
 
 def _replace_health(gold: Tables, days: DataFrame, rows: DataFrame) -> None:
@@ -174,17 +174,5 @@ def put_days(gold: Tables, name: str, days: DataFrame, rows: DataFrame) -> None:
     dates = ", ".join(f"DATE '{day}'" for day in listed)
     condition = f"day IN ({dates})"
     others = _rows_of_other_days(gold.read(name).where(condition), days)
-    new = _with_schema(gold, name, rows).unionByName(others)
-    new.write.format("delta").mode("overwrite").option("replaceWhere", condition).save(
-        gold.path(name)
-    )
-
-
-def replace(gold: Tables, name: str, rows: DataFrame) -> None:
-    """Replace all rows of the gold table `name` in one commit. Use this only for small tables."""
-    _with_schema(gold, name, rows).write.format("delta").mode("overwrite").save(gold.path(name))
-
-
-def _with_schema(gold: Tables, name: str, rows: DataFrame) -> DataFrame:
-    """Return the rows with the columns and types of the table `name`."""
-    return rows.select(*(F.col(f.name).cast(f.dataType).alias(f.name) for f in gold.schemas[name]))
+    new = rows.select(*gold.schemas[name].fieldNames()).unionByName(others)
+    gold.replace(name, new, condition)

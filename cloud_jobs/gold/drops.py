@@ -12,7 +12,7 @@ from cloud_jobs.limits import DROPS_PER_DAY_MAX
 from cloud_jobs.spark.few_rows import as_values
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.gold_schemas import DROPS
-from cloud_jobs.tables.merge import Merge
+from cloud_jobs.tables.merge import MergeRule
 
 _MESSAGE: Final = ("gateway", "store", "message")
 _SESSION: Final = ("gateway", "store", "session")
@@ -103,4 +103,5 @@ def discard(gold: Tables, first: int, through: int) -> None:
         "batch": "new.batch",
     }
     on = " AND ".join(f"old.{key} = new.{key}" for key in _DELIVERY)
-    Merge(gold.path("qos2_deliveries"), found, on).whenMatchedUpdate(set=values).execute()
+    rule = MergeRule(on, lambda builder: builder.whenMatchedUpdate(set=values))
+    gold.update("qos2_deliveries", found, rule)

@@ -12,17 +12,18 @@ from __future__ import annotations
 import dataclasses
 from typing import Any, Final
 
-from pyspark.sql import SparkSession
+from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from cloud_jobs.errors import IngestError
 from cloud_jobs.gold.steps import Progress, Report, update_tables
 from cloud_jobs.ingest.withdrawal import WITHDRAWN
-from cloud_jobs.limits import EVENTS_SMALL_MAX
+from cloud_jobs.limits import EVENTS_SMALL_MAX, VALUES_MAX
 from cloud_jobs.spark.effort import small_effort
 from cloud_jobs.tables import making
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.gold_schemas import GOLD_TABLES
+from cloud_jobs.tables.held_tables import held_tables
 
 VERSION: Final = 4
 """Version of the gold tables. Tables of an earlier version are emptied and computed again."""
@@ -30,6 +31,10 @@ APPLICATION: Final = f"oncegate-gold/{VERSION}"
 """Prefix of the transactions of all writes. It contains the version, because tables that are
 computed again start at batch 1."""
 _RUNS: Final = "gold_runs"
+_LARGE: Final = frozenset(
+    {"events", "sensor_readings", "qos2_messages", "qos2_deliveries", "sensor_quarters"}
+)
+"""Tables that grow with the number of events or readings."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -75,15 +80,18 @@ def update_gold(
     silver, gold = Tables(spark, root), gold_tables(spark, root)
     if not silver.has("batches"):
         raise IngestError(f"there are no tables in {root}: run `oncegate ingest` first")
-    with small_effort(spark, is_small=_has_few_events(silver)):
+    events = _events_in(silver)
+    with small_effort(spark, is_small=events <= EVENTS_SMALL_MAX):
         making.create(gold, making.remake)
+        large = _LARGE if events > VALUES_MAX else ()
+        silver, gold = held_tables(silver, large), held_tables(gold, large)
         return _update(silver, gold, progress, after_step, is_audited=is_audited)
 
 
-def _has_few_events(silver: Tables) -> bool:
+def _events_in(silver: Tables) -> int:
     with small_effort(silver.spark):
         found = silver.query("SELECT coalesce(sum(events_new), 0) AS events FROM {batches}")
-    return bool(found[0]["events"] <= EVENTS_SMALL_MAX)
+    return int(found[0]["events"])
 
 
 def _update(
@@ -137,15 +145,13 @@ def _begin_run(silver: Tables, gold: Tables) -> Run:
     A new run commits the range of its batches to the table `gold_runs`. If events of earlier
     batches were withdrawn, the gold tables are emptied, and the new run begins with batch 1.
     """
-    found = gold.query(
-        "SELECT max(struct(run, is_done, from_batch, through_batch)) AS last, "
-        "max(audited_through) FILTER (WHERE is_done) AS audited FROM {gold_runs}"
-    )[0]
-    last, audited_through = found["last"], found["audited"] or 0
+    latest = F.max(F.struct("run", "is_done", "from_batch", "through_batch"))
+    audited = F.max(F.when(F.col("is_done"), F.col("audited_through")))
+    last, audited_through = _first(gold.read(_RUNS), latest, F.coalesce(audited, F.lit(0)))
     if last is not None and not last["is_done"]:
         first, through = last["from_batch"], last["through_batch"]
         return Run(last["run"], first, through, audited_through, is_resumed=True)
-    through = silver.query("SELECT max(batch) AS batch FROM {batches}")[0]["batch"] or 0
+    (through,) = _first(silver.read("batches"), F.coalesce(F.max("batch"), F.lit(0)))
     number, first = (last["run"] + 1, last["through_batch"] + 1) if last is not None else (1, 1)
     if first > 1 and _are_events_withdrawn(silver, first, through):
         # The rows contain counts of events, and removed events cannot be subtracted.
@@ -160,12 +166,15 @@ def _begin_run(silver: Tables, gold: Tables) -> Run:
 
 def _are_events_withdrawn(silver: Tables, first: int, through: int) -> bool:
     """Return True if batches `first` to `through` withdrew segments of earlier batches."""
-    found = silver.query(
-        "SELECT name FROM {segments} WHERE detail = :detail AND batch >= :first "
-        "AND batch <= :through LIMIT 1",
-        detail=WITHDRAWN, first=first, through=through,
-    )  # fmt: skip
-    return bool(found)
+    of_these = F.col("batch").between(first, through) & (F.col("detail") == WITHDRAWN)
+    return not silver.read("segments").where(of_these).isEmpty()
+
+
+def _first(rows: DataFrame, *totals: Column) -> Row:
+    """Return aggregates of all rows."""
+    found = rows.agg(*totals).first()
+    assert found is not None
+    return found
 
 
 def _record_run(gold: Tables, run: Run, *, is_done: bool, audited_through: int | None) -> None:

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 
 from cloud_jobs.audit.gaps import gaps_of
 from cloud_jobs.audit.run import Audit, audit_of
-from cloud_jobs.gold.daily import Changes, replace, update_daily, update_health, update_sensors
+from cloud_jobs.gold.daily import Changes, update_daily, update_health, update_sensors
 from cloud_jobs.gold.drops import discard
 from cloud_jobs.gold.sensor_gaps import sensor_gaps_of
 from cloud_jobs.gold.times import BOOT, merge_corrections, timed
@@ -73,7 +73,7 @@ def update_tables(
                 "qos2_daily": partial(update_daily, gold, changes),
                 "gateway_health": partial(update_health, gold, silver.read("segments"), changes),
                 "sensors": partial(update_sensors, silver, gold, changes),
-                "gaps": lambda: replace(gold, "gaps", gaps_by_day(silver, changes.corrections)),
+                "gaps": partial(_update_gaps, silver, gold, changes),
             }
         if audit is not None:
             # These come last, because they wait for the audit.
@@ -82,6 +82,12 @@ def update_tables(
         with side_by_side() as submit:
             for name, step in steps.items():
                 submit(_complete, name, step, report)
+
+
+def _update_gaps(silver: Tables, gold: Tables, changes: Changes) -> None:
+    found = as_values(gaps_by_day(silver, changes.corrections))
+    if not (found.isEmpty() and gold.read("gaps").isEmpty()):
+        gold.replace("gaps", found)
 
 
 def _complete(name: str, step: Callable[[], None], report: Report) -> None:
@@ -146,7 +152,7 @@ def _audit_steps(silver: Tables, gold: Tables, through: int, audit: Future[Audit
     def days() -> None:
         findings = audit.result().findings
         events = timed(silver.read("events"), gold.read("clock_corrections"))
-        replace(gold, "audit_daily", daily_verdicts(silver, events, findings, through))
+        gold.replace("audit_daily", daily_verdicts(silver, events, findings, through))
 
     return {
         "audit": days,

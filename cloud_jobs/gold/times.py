@@ -28,7 +28,7 @@ from cloud_jobs.limits import CLOCK_CHECK_MILLISECONDS, DAY_MIN
 from cloud_jobs.spark.few_rows import as_values
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.gold_schemas import CLOCK_CORRECTIONS
-from cloud_jobs.tables.merge import Merge
+from cloud_jobs.tables.merge import Builder, MergeRule
 from cloud_jobs.tables.schemas import schema_of
 
 BOOT: Final = ("gateway", "boot")
@@ -209,10 +209,12 @@ def _merge(gold: Tables, rows: DataFrame, old: DataFrame, through: int) -> None:
     same = " AND ".join(f"old.{name} = new.{name}" for name in _KEY)
     differs = " OR ".join(f"NOT (old.{name} <=> new.{name})" for name in _VALUES)
     values = {name: f"new.{name}" for name in (*_VALUES, "batch")}
-    (
-        Merge(gold.path("clock_corrections"), source, same)
-        .whenMatchedDelete("new.to_sequence IS NULL")
-        .whenMatchedUpdate({**values, "day_before": "old.day"}, differs)
-        .whenNotMatchedInsertAll("new.to_sequence IS NOT NULL")
-        .execute()
-    )
+
+    def clauses(builder: Builder) -> Builder:
+        return (
+            builder.whenMatchedDelete("new.to_sequence IS NULL")
+            .whenMatchedUpdate({**values, "day_before": "old.day"}, differs)
+            .whenNotMatchedInsertAll("new.to_sequence IS NOT NULL")
+        )
+
+    gold.update("clock_corrections", source, MergeRule(same, clauses))

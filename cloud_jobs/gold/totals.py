@@ -19,7 +19,7 @@ from cloud_jobs.gold.sessions import COUNTS, KEY, LATEST, STATE, sessions_of
 from cloud_jobs.gold.times import worst_quality
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.gold_schemas import BOOTS, QOS2_DELIVERIES, QOS2_MESSAGES, SESSIONS
-from cloud_jobs.tables.merge import Builder, Merge, MergeRule
+from cloud_jobs.tables.merge import Builder, MergeRule
 
 KEYS: Final[dict[str, tuple[str, ...]]] = {
     "boots": ("gateway", "boot"),
@@ -214,7 +214,8 @@ def remake(tables: Tables, name: str, events: DataFrame, changed: DataFrame, thr
         values["state"] = _STATES[name].format_map(values)
     on = " AND ".join(f"old.{key} <=> new.{key}" for key in keys)
     rows = made.select(*tables.schemas[name].fieldNames())
-    Merge(tables.path(name), rows, on).whenMatchedUpdate(set=values).execute()
+    rule = MergeRule(on, lambda builder: builder.whenMatchedUpdate(set=values))
+    tables.update(name, rows, rule)
 
 
 _COMBINED: Final = {

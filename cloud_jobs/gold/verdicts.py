@@ -15,9 +15,10 @@ from pyspark.sql import functions as F
 
 from cloud_jobs.audit.findings import SESSION, STORE
 from cloud_jobs.audit.run import Audit
+from cloud_jobs.spark.few_rows import as_values
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.gold_schemas import AUDIT_DAILY
-from cloud_jobs.tables.merge import Merge
+from cloud_jobs.tables.merge import MergeRule
 
 _OF_MESSAGES: Final = ("held_once", "duplicate", "released_once", "fan_out")
 _OF_DELIVERIES: Final = ("identifier", "resent", "delivery", "session", "fan_out")
@@ -70,7 +71,7 @@ def merge_message_verdicts(gold: Tables, audit: Audit) -> None:
     over = F.coalesce("released_sequence", "abandoned_sequence")
     key = (*STORE, "message")
     lives = gold.read("qos2_messages").select(
-        *key, F.coalesce("held_sequence", F.lit(0)).alias("began"), over.alias("ended")
+        *key, F.coalesce("held_sequence", F.lit(0)).alias("began"), over.alias("ended"), "verdict"
     )
     _merge(gold, "qos2_messages", key, _verdicts_of(lives, audit, key, _OF_MESSAGES))
 
@@ -81,7 +82,7 @@ def merge_delivery_verdicts(gold: Tables, audit: Audit) -> None:
     over = F.when(is_over, F.col("last_sequence"))
     key = (*SESSION, "message")
     lives = gold.read("qos2_deliveries").select(
-        *key, F.col("first_sequence").alias("began"), over.alias("ended")
+        *key, F.col("first_sequence").alias("began"), over.alias("ended"), "verdict"
     )
     _merge(gold, "qos2_deliveries", key, _verdicts_of(lives, audit, key, _OF_DELIVERIES))
 
@@ -89,13 +90,14 @@ def merge_delivery_verdicts(gold: Tables, audit: Audit) -> None:
 def _verdicts_of(
     lives: DataFrame, audit: Audit, key: tuple[str, ...], checks: tuple[str, ...]
 ) -> DataFrame:
-    """Return a verdict for each message or delivery, based on the findings and the gaps.
+    """Return the changed verdicts of messages or deliveries, based on the findings and the gaps.
 
     A gap with an unknown store (an empty string) affects all stores of its gateway.
 
     Args:
         lives: messages or deliveries. The columns `began` and `ended` are the numbers of their
-            first and last event. `ended` is null for an unfinished one.
+            first and last event. `ended` is null for an unfinished one. `verdict` is the last
+            verdict.
         audit: result of the audit.
         key: columns that identify a message or delivery.
         checks: names of the checks whose findings are used.
@@ -114,15 +116,20 @@ def _verdicts_of(
     )
     cut = lives.join(F.broadcast(gaps), within, "left_semi").select(*key)
     no = F.lit(False)
-    rows = lives.join(found, list(key), "left").join(
-        cut.withColumn("is_cut", F.lit(True)), list(key), "left"
+    rows = (
+        lives.withColumnRenamed("verdict", "was")
+        .join(found, list(key), "left")
+        .join(cut.withColumn("is_cut", F.lit(True)), list(key), "left")
     )
     verdict = _worst(F.coalesce("is_violation", no), F.coalesce("is_found", "is_cut", no))
-    return rows.select(*key, verdict.alias("verdict"))
+    now = rows.select(*key, "was", verdict.alias("verdict"))
+    return now.where("NOT (was <=> verdict)").drop("was")
 
 
 def _merge(gold: Tables, name: str, key: tuple[str, ...], rows: DataFrame) -> None:
+    changed = as_values(rows)
+    if changed.isEmpty():
+        return
     same = " AND ".join(f"old.{column} = new.{column}" for column in key)
-    changed = "NOT (old.verdict <=> new.verdict)"
-    merge = Merge(gold.path(name), rows, same)
-    merge.whenMatchedUpdate({"verdict": "new.verdict"}, changed).execute()
+    verdict = {"verdict": "new.verdict"}
+    gold.update(name, changed, MergeRule(same, lambda merge: merge.whenMatchedUpdate(verdict)))

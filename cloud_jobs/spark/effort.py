@@ -13,12 +13,13 @@ from typing import Final
 
 from pyspark.sql import SparkSession
 
+_WHOLE_STAGE: Final = "spark.sql.codegen.wholeStage"
 _SMALL: Final = {
     # Number of tasks and files, for rows from the driver and for small files.
     "spark.sql.leafNodeDefaultParallelism": "1",
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.adaptive.enabled": "false",
-    "spark.sql.codegen.wholeStage": "false",
+    _WHOLE_STAGE: "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.constraintPropagation.enabled": "false",
     "spark.sql.lightweightPlanChangeValidation": "false",
@@ -47,3 +48,8 @@ def small_effort(spark: SparkSession, *, is_small: bool = True) -> Iterator[None
                 spark.conf.unset(name)
             else:
                 spark.conf.set(name, was)
+
+
+def is_effort_small(spark: SparkSession) -> bool:
+    """Return True within a block of `small_effort`."""
+    return spark.conf.get(_WHOLE_STAGE, None) == _SMALL[_WHOLE_STAGE]

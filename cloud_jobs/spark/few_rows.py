@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pyspark.sql import DataFrame
 
 from cloud_jobs.limits import VALUES_MAX
+from cloud_jobs.spark.effort import is_effort_small
 
 
 def as_values(rows: DataFrame) -> DataFrame:
@@ -28,6 +29,12 @@ def held(rows: DataFrame) -> Iterator[DataFrame]:
 
     Queries of rows in memory have short plans, which Spark analyses quickly.
     """
+    if is_effort_small(rows.sparkSession):
+        # The cache would generate code for these columns.
+        values = as_values(rows)
+        if values is not rows:
+            yield values
+            return
     cached = rows.persist()
     try:
         yield as_values(cached)

@@ -146,6 +146,7 @@ class Tables:
             writer.option("txnVersion", batch).save(self.path(name))
 
         self._commit(name, write)
+        self.changed(name)
 
     def add_rows(
         self, name: str, rows: Sequence[Mapping[str, Any]], *, batch: int, step: str = ""
@@ -206,6 +207,30 @@ class Tables:
                 rule.clauses(Merge(self.path(name), contract, rule.on)).execute()
 
         self._commit(name, write)
+        self.changed(name)
+
+    def update(self, name: str, rows: DataFrame, rule: MergeRule) -> None:
+        """Merge rows into a table without a batch number.
+
+        The rule must be such that a repeated call has no further effect.
+        """
+        rule.clauses(Merge(self.path(name), rows, rule.on)).execute()
+        self.changed(name)
+
+    def replace(self, name: str, rows: DataFrame, where: str | None = None) -> None:
+        """Replace the rows of a table in one commit.
+
+        If the SQL condition `where` is given, replace only the rows that match it.
+        """
+        fields = (F.col(f.name).cast(f.dataType).alias(f.name) for f in self.schemas[name])
+        writer = rows.select(*fields).write.format("delta").mode("overwrite")
+        if where is not None:
+            writer = writer.option("replaceWhere", where)
+        writer.save(self.path(name))
+        self.changed(name)
+
+    def changed(self, name: str) -> None:
+        """Take note of a write to a table. Writes by this object's methods call this method."""
 
     @contextmanager
     def _transaction(self, name: str, step: str, batch: int, *, is_stable: bool) -> Iterator[None]:

@@ -92,6 +92,7 @@ def remake(tables: Tables) -> None:
         writer = tables.spark.createDataFrame([], schema).write.format("delta")
         writer = writer.mode("overwrite").option("overwriteSchema", "true")
         writer.partitionBy(*PARTITIONS.get(name, ())).save(tables.path(name))
+        tables.changed(name)
 
 
 def _types_of(columns: StructType) -> list[tuple[str, DataType]]:

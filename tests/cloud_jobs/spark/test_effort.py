@@ -6,12 +6,13 @@ import contextlib
 
 from pyspark.sql import SparkSession
 
-from cloud_jobs.spark.effort import small_effort
+from cloud_jobs.spark.effort import is_effort_small, small_effort
 
 PARTITIONS, BLOOM = (
     "spark.sql.shuffle.partitions",
     "spark.sql.optimizer.runtime.bloomFilter.enabled",
 )
+WHOLE_STAGE = "spark.sql.codegen.wholeStage"
 
 
 def test_the_settings_of_the_session_hold_again_however_a_batch_ends(spark: SparkSession) -> None:
@@ -26,3 +27,15 @@ def test_the_settings_of_the_session_hold_again_however_a_batch_ends(spark: Spar
             assert spark.conf.get(PARTITIONS) == "7"
     finally:
         spark.conf.set(PARTITIONS, str(before))
+
+
+def test_it_is_known_whether_the_effort_is_small(spark: SparkSession) -> None:
+    before = spark.conf.get(WHOLE_STAGE)
+    spark.conf.set(WHOLE_STAGE, "true")  # the session of the tests has it off
+    try:
+        assert not is_effort_small(spark)
+        with small_effort(spark):
+            assert is_effort_small(spark)
+        assert not is_effort_small(spark)
+    finally:
+        spark.conf.set(WHOLE_STAGE, str(before))

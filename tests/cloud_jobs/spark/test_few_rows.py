@@ -5,6 +5,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from cloud_jobs.spark import few_rows
+from cloud_jobs.spark.effort import small_effort
 from cloud_jobs.spark.few_rows import as_values, held
 
 ROWS = [("gw-1", 1), ("gw-2", None), (None, 3)]
@@ -28,14 +29,15 @@ def test_no_rows_have_their_columns(spark: SparkSession) -> None:
     assert (values.schema, values.collect()) == (nothing.schema, [])
 
 
+@pytest.mark.parametrize("is_small", [False, True])
 @pytest.mark.parametrize("values_max", [len(ROWS), len(ROWS) - 1])
 def test_held_rows_are_computed_once(
-    values_max: int, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+    values_max: int, is_small: bool, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(few_rows, "VALUES_MAX", values_max)
     rows = spark.createDataFrame(ROWS, "gateway string, sequence long")
     drawn = rows.withColumn("drawn", F.rand())
-    with held(drawn) as kept:
+    with small_effort(spark, is_small=is_small), held(drawn) as kept:
         assert sorted(kept.select("drawn").collect()) == sorted(kept.select("drawn").collect())
         is_cached = kept.storageLevel.useMemory
     # The cache is used only for rows that are too many for the driver, and is given back.
