@@ -16,6 +16,7 @@ from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from cloud_jobs.errors import IngestError
+from cloud_jobs.gold.held_tables import held_tables
 from cloud_jobs.gold.steps import Progress, Report, update_tables
 from cloud_jobs.ingest.withdrawal import WITHDRAWN
 from cloud_jobs.limits import EVENTS_SMALL_MAX, VALUES_MAX
@@ -23,7 +24,6 @@ from cloud_jobs.spark.effort import small_effort
 from cloud_jobs.tables import making
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.gold_schemas import GOLD_TABLES
-from cloud_jobs.tables.held_tables import held_tables
 
 VERSION: Final = 4
 """Version of the gold tables. Tables of an earlier version are emptied and computed again."""

@@ -10,10 +10,10 @@ from typing import Final
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from cloud_jobs.gold.held_tables import HeldTables, held_tables
 from cloud_jobs.spark import few_rows
 from cloud_jobs.tables import making
 from cloud_jobs.tables.delta_tables import Tables
-from cloud_jobs.tables.held_tables import HeldTables, held_tables
 from cloud_jobs.tables.merge import MergeRule
 from cloud_jobs.tables.schemas import schema_of
 
