@@ -180,6 +180,10 @@ VALUES_MAX: Final = 20_000
 segments, gaps and findings of an audit, and days that are computed again. If there are more, Spark
 computes them for each query."""
 
+VALUES_BYTES_MAX: Final = 32_000_000
+"""Bytes of these rows in the driver's memory, for each DataFrame. Long topics make rows large, and
+each query would send them to its tasks."""
+
 OFFLINE_DAYS_MAX: Final = 366
 """Days between two starts of a gateway that count as offline. A longer time means that the clock
 was set, and would result in a row for each day since 1970."""

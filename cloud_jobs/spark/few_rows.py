@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from pyspark.sql import DataFrame
 
-from cloud_jobs.limits import VALUES_MAX
+from cloud_jobs.limits import VALUES_BYTES_MAX, VALUES_MAX
 from cloud_jobs.spark.effort import is_effort_small
 
 
@@ -15,10 +15,10 @@ def as_values(rows: DataFrame) -> DataFrame:
     """Compute rows immediately, and return a DataFrame that holds them in the driver's memory.
 
     Queries of the new DataFrame do not compute the rows again. If there are more than VALUES_MAX
-    rows, return `rows` unchanged.
+    rows or VALUES_BYTES_MAX bytes, return `rows` unchanged.
     """
     found = rows.limit(VALUES_MAX + 1).toArrow()
-    if found.num_rows > VALUES_MAX:
+    if found.num_rows > VALUES_MAX or found.nbytes > VALUES_BYTES_MAX:
         return rows
     return rows.sparkSession.createDataFrame(found, rows.schema)
 

@@ -23,6 +23,15 @@ def test_few_rows_are_values_of_the_same_columns_and_more_stay_a_plan(
     assert as_values(more) is more
 
 
+def test_few_rows_with_many_bytes_stay_a_plan(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(few_rows, "VALUES_BYTES_MAX", 10_000)
+    long = spark.createDataFrame([("x" * 5_000, 1), ("y" * 5_000, 2)], "topic string, number long")
+    assert as_values(long) is long
+    assert as_values(long.limit(1)).collect() == long.limit(1).collect()
+
+
 def test_no_rows_have_their_columns(spark: SparkSession) -> None:
     nothing = spark.createDataFrame([], "gateway string, day date")
     values = as_values(nothing)
