@@ -184,7 +184,7 @@ bench: packages-bench $(VENV)/.ready-run build/compiled/.ready
 
 # EVENTS=5000000 measures more events than the default of 500,000. ARGUMENTS=--write writes the
 # result to docs/benchmarks-cloud.md.
-bench-cloud: packages-cloud $(VENV)/.ready-cloud $(VENV)/.ready-test
+bench-cloud: packages-cloud $(VENV)/.ready-cloud $(VENV)/.ready-test $(OBJECT_STORE)/.ready
 	@exec $(BIN)/python -m tests.instruments.benchmarks.cloud $(if $(EVENTS),--events $(EVENTS)) $(ARGUMENTS)
 
 # ARGUMENTS=--write writes the result to docs/benchmarks-serial.md.
