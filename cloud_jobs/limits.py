@@ -181,8 +181,8 @@ segments, gaps and findings of an audit, and days that are computed again. If th
 computes them for each query."""
 
 VALUES_BYTES_MAX: Final = 32_000_000
-"""Bytes of these rows in the driver's memory, for each DataFrame. Long topics make rows large, and
-each query would send them to its tasks."""
+"""Bytes of the rows that the driver holds in memory for one DataFrame: Spark sends them to the
+tasks of each query, and long topics make rows large."""
 
 OFFLINE_DAYS_MAX: Final = 366
 """Days between two starts of a gateway that count as offline. A longer time means that the clock

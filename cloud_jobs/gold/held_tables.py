@@ -7,14 +7,13 @@ same tables, so with few events this takes a fifth of the time (docs/decisions/0
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from threading import Lock
 
 from pyspark.sql import DataFrame
 
 from cloud_jobs.spark.few_rows import as_values
 from cloud_jobs.tables.delta_tables import Tables
-from cloud_jobs.tables.merge import MergeRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,34 +29,22 @@ class HeldTables(Tables):
     _reading: dict[str, Lock] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._reading.update((name, Lock()) for name in self.schemas)
+        for name in self.schemas:
+            self._reading.setdefault(name, Lock())
 
     def read(self, name: str) -> DataFrame:
-        """Return the rows of a table. If there are more than VALUES_MAX, Spark reads the table."""
+        """Return the rows of a table. If they are too many to hold, Spark reads the table."""
         # A dataclass with slots is a copy of the class in which `super()` would look up.
         if name in self.large:
             return Tables.read(self, name)
         with self._reading[name]:
             if name not in self._held:
-                self._held[name] = as_values(Tables.read(self, name))
+                self._held[name] = self.hold(name, Tables.read(self, name))
             return self._held[name]
 
-    def merge(
-        self,
-        name: str,
-        rows: DataFrame,
-        rule: MergeRule,
-        *,
-        batch: int,
-        step: str = "merge",
-        is_stable: bool = False,
-    ) -> None:
-        """Merge a batch's rows into a table (see `Tables.merge`)."""
-        if name not in self.large:
-            held = as_values(rows)
-            # Rows in memory do not change, so Spark does not store a copy of them first.
-            rows, is_stable = held, is_stable or held is not rows
-        Tables.merge(self, name, rows, rule, batch=batch, step=step, is_stable=is_stable)
+    def hold(self, name: str, rows: DataFrame) -> DataFrame:
+        """Return rows of a table, in memory unless they are too many (see `as_values`)."""
+        return rows if name in self.large else as_values(rows)
 
     def changed(self, name: str) -> None:
         """Release the rows of a table that was written."""
@@ -67,7 +54,5 @@ class HeldTables(Tables):
 
 def held_tables(tables: Tables, large: Iterable[str] = ()) -> HeldTables:
     """Return the tables for one run, which holds their rows, except those of `large` tables."""
-    return HeldTables(
-        tables.spark, tables.root, tables.schemas, tables.application, tables.marker,
-        tables.version, tables.views, frozenset(large),
-    )  # fmt: skip
+    own = {one.name: getattr(tables, one.name) for one in fields(tables)}
+    return HeldTables(**own, large=frozenset(large))

@@ -201,10 +201,13 @@ class Tables:
                 stores a copy of them first, because a MERGE reads its rows twice.
         """
         contract = rows.select(*self.schemas[name].fieldNames())
+        source = self.hold(name, contract)
+        # Rows in memory do not change.
+        stable = is_stable or source is not contract
 
         def write() -> None:
-            with _merging, self._transaction(name, step, batch, is_stable=is_stable):
-                rule.clauses(Merge(self.path(name), contract, rule.on)).execute()
+            with _merging, self._transaction(name, step, batch, is_stable=stable):
+                rule.clauses(Merge(self.path(name), source, rule.on)).execute()
 
         self._commit(name, write)
         self.changed(name)
@@ -228,6 +231,10 @@ class Tables:
             writer = writer.option("replaceWhere", where)
         writer.save(self.path(name))
         self.changed(name)
+
+    def hold(self, name: str, rows: DataFrame) -> DataFrame:
+        """Return rows of a table, in memory if this object holds rows of this table."""
+        return rows
 
     def changed(self, name: str) -> None:
         """Take note of a write to a table. Writes by this object's methods call this method."""

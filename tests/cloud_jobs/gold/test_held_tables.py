@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -81,8 +82,9 @@ def test_a_merge_that_is_repeated_for_its_batch_changes_nothing(stored: Tables) 
 def test_tables_that_are_emptied_are_read_again(stored: Tables) -> None:
     held = held_tables(stored)
     assert content(held) == {"a": 1}
-    making.remake(held)
+    making.remake(replace(held, schemas={"one": SCHEMA}))
     assert content(held) == {}
+    assert content(held, "other") == {"a": 1}
 
 
 def test_rows_that_are_too_many_are_not_held(

@@ -148,7 +148,7 @@ def measure(root: Path, options: argparse.Namespace) -> list[Row]:
     if not options.warm_only:
         say("ten small segments, cold")
         bench, folder = Bench(None, root / "cold", 0), root / "cold"
-        for which in ("the first ones", "more of them"):
+        for which in ("the first ones", "the next ones"):
             events = bench.land_small()
             note(f"ten small segments, {which}, by a new process", _cold("ingest", folder), events)
             note(f"{GOLD} of {which}, by a new process", _cold("gold", folder), events)
