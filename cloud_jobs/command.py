@@ -27,7 +27,10 @@ _VERBS: Final = ("ingest", "audit", "gold", "gaps", "requeue", "compact", "vacuu
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code. If `arguments` is None, sys.argv is used."""
-    options = _parser().parse_args(arguments)
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.verb == "ingest" and options.no_audit and not options.gold:
+        parser.error("--no-audit belongs to --gold: add --gold, or leave out --no-audit")
     try:
         result = _result_of(options)
     except IngestError as error:
@@ -51,7 +54,8 @@ def _parser() -> argparse.ArgumentParser:
             verb.add_argument("--source", required=True, metavar="URI")
             verb.add_argument("--keys", type=Path, metavar="FILE")
             verb.add_argument("--follow", type=float, metavar="SECONDS")
-        if name == "gold":
+            verb.add_argument("--gold", action="store_true")
+        if name in ("ingest", "gold"):
             verb.add_argument("--no-audit", action="store_true")
         if name in ("gaps", "requeue"):
             verb.add_argument("--gateway", metavar="ID")
@@ -82,7 +86,10 @@ def _result_of(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def _ingested(options: argparse.Namespace) -> dict[str, Any]:
-    settings = IngestSettings(source=options.source, tables=options.tables, keys=options.keys)
+    settings = IngestSettings(
+        source=options.source, tables=options.tables, keys=options.keys,
+        is_gold_updated=options.gold, is_audited=not options.no_audit,
+    )  # fmt: skip
     if options.follow is None:
         return jobs.run(settings, _print).as_json()
     stop = threading.Event()

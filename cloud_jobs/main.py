@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -25,6 +26,8 @@ from cloud_jobs.errors import (
     jars_hint,
     spark_failures,
 )
+from cloud_jobs.gold.run import update_gold
+from cloud_jobs.gold.up_to_date import result_if_up_to_date
 from cloud_jobs.ingest.keys_file import load_keys
 from cloud_jobs.ingest.run import Run, ingest_batches
 from cloud_jobs.ingest.run_lock import only_run
@@ -49,12 +52,24 @@ def run(settings: IngestSettings, progress: Callable[[str], None]) -> IngestRepo
         # A mistake in the keys file is found before Spark starts.
         load_keys(settings.keys)
     if SparkSession.getActiveSession() is None:
-        report = report_if_nothing_new(settings)
+        report = _report_if_nothing_new(settings)
         if report is not None:
             progress("nothing new has landed")
             return report
     with _session_of(settings, progress, jvm_settings(is_short=is_short(settings))) as spark:
-        return ingest(spark, settings, progress, lambda _: None)
+        report = ingest(spark, settings, progress, lambda _: None)
+        if settings.is_gold_updated:
+            report = replace(report, gold=_gold(spark, settings, progress))
+        return report
+
+
+def _report_if_nothing_new(settings: IngestSettings) -> IngestReport | None:
+    """Return the report if there is nothing to ingest and no gold table to update."""
+    report = report_if_nothing_new(settings)
+    if report is None or not settings.is_gold_updated:
+        return report
+    result = result_if_up_to_date(settings.tables, is_audited=settings.is_audited)
+    return None if result is None else replace(report, gold=result)
 
 
 def _session_of(
@@ -74,7 +89,8 @@ def follow(
     """Ingest new files repeatedly until stopped. Return the report of the last run.
 
     Each pass is the same as a single run. The tables record which files are done, so another
-    process can continue at any point (docs/decisions/0137).
+    process can continue at any point (docs/decisions/0137). If the settings ask for it, the gold
+    tables are updated after the first pass, and after each pass that ingested something.
 
     Args:
         settings: locations of the files and tables.
@@ -83,13 +99,21 @@ def follow(
         stop: event that stops the repetition when it is set.
     """
     with _session_of(settings, progress, jvm_settings(is_short=False)) as spark:
-        done = None
+        done, result = None, None
+        is_behind = settings.is_gold_updated
         while done is None or not stop.is_set():
             began = time.monotonic()
-            done = _next_run(spark, settings, progress, stop) or done
+            run = _next_run(spark, settings, progress, stop)
+            if run is not None and run.news["batches"]:
+                is_behind = settings.is_gold_updated
+            if run is not None and is_behind and not stop.is_set():
+                updated = _next_gold(spark, settings, progress)
+                is_behind, result = updated is None, updated or result
+            done = run or done
             stop.wait(seconds)
         with _failures():
-            return report_of(Tables(spark, settings.tables), settings, done, began=began)
+            report = report_of(Tables(spark, settings.tables), settings, done, began=began)
+        return replace(report, gold=result)
 
 
 def _next_run(
@@ -113,6 +137,25 @@ def _next_run(
         segments, events = (done.news[name] for name in ("segments_ingested", "events_new"))
         progress(f"{segments:,} segments, {events:,} events are new")
     return done
+
+
+def _gold(
+    spark: SparkSession, settings: IngestSettings, progress: Callable[[str], None]
+) -> dict[str, Any]:
+    """Update the gold tables. Return the result as JSON values."""
+    with _failures(), only_run(spark, settings.tables):
+        return update_gold(spark, settings.tables, progress, is_audited=settings.is_audited)
+
+
+def _next_gold(
+    spark: SparkSession, settings: IngestSettings, progress: Callable[[str], None]
+) -> dict[str, Any] | None:
+    """Update the gold tables as `_gold` does. Return None if another process is writing to them."""
+    try:
+        return _gold(spark, settings, progress)
+    except TablesBusyError as error:
+        progress(f"{error}; trying again")
+        return None
 
 
 def audit(tables_root: str, progress: Callable[[str], None]) -> dict[str, Any]:

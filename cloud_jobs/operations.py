@@ -23,6 +23,7 @@ from cloud_jobs.errors import (
 from cloud_jobs.gold.run import update_gold
 from cloud_jobs.gold.sensor_gaps import KIND as SENSOR
 from cloud_jobs.gold.steps import gaps_by_day
+from cloud_jobs.gold.up_to_date import result_if_up_to_date
 from cloud_jobs.ingest.run_lock import only_run
 from cloud_jobs.limits import GAPS_LISTED_MAX
 from cloud_jobs.maintenance.compact import compact as compact_of
@@ -39,9 +40,13 @@ __all__ = ["IngestError", "compact", "gaps", "gold", "requeue", "vacuum"]
 def gold(root: str, progress: Progress, *, is_audited: bool) -> dict[str, Any]:
     """Update the gold tables from the ingested tables. Return what the run did, as JSON values.
 
-    With the argument `is_audited`, the ingested tables are also audited. Raises IngestError if
-    Spark fails, or if another run is writing.
+    With the argument `is_audited`, the ingested tables are also audited. If there is nothing to do,
+    no Spark session is started. Raises IngestError if Spark fails, or if another run is writing.
     """
+    if SparkSession.getActiveSession() is None:
+        result = result_if_up_to_date(root, is_audited=is_audited)
+        if result is not None:
+            return result
     with _writing(root, progress, jvm_settings(is_short=has_few_events(root))) as spark:
         return update_gold(spark, root, progress, is_audited=is_audited)
 

@@ -84,6 +84,8 @@ class IngestReport:
     gaps: list[Gap] = field(default_factory=list)
     gaps_count: int = 0
     repeated_starts: list[RepeatedStart] = field(default_factory=list)
+    gold: dict[str, Any] | None = None
+    """The result of the update of the gold tables, if there was one (see `gold.run.result_of`)."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the report as JSON values. docs/commands.md explains the keys."""

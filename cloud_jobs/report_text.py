@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -19,7 +22,16 @@ def render(report: IngestReport) -> RenderableType:
     if report.repeated_starts:
         parts.append(_repeated_starts(report))
     parts.append(_gaps(report))
+    if report.gold is not None:
+        parts.append(Text(f"Gold tables: {gold_line(report.gold)}"))
     return Group(*parts)
+
+
+def gold_line(result: Mapping[str, Any]) -> str:
+    """Return one line about an update of the gold tables (see `gold.run.result_of`)."""
+    new = result["batches"]
+    words = {0: "nothing new", 1: "1 new batch"}.get(new, f"{new:,} new batches")
+    return f"up to batch {result['through_batch']:,} ({words}); `oncegate report` shows it"
 
 
 def _number(value: int, style: str = "") -> Text:

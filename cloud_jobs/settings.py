@@ -25,3 +25,7 @@ class IngestSettings:
     keys: Path | None = None
     """The file with the gateways' public keys. If None, the first key of each gateway is
     trusted."""
+    is_gold_updated: bool = False
+    """True to update the gold tables after each ingestion, in the same Spark session."""
+    is_audited: bool = True
+    """True to also audit the ingested tables when the gold tables are updated."""

@@ -54,11 +54,15 @@ def has_few_events(root: str) -> bool:
 def is_short(settings: IngestSettings) -> bool:
     """Return True if the new files of a run have at most SHORT_RUN_BYTES_MAX bytes in total.
 
-    Return False if the source or the tables are not in a local directory. New files are recognised
-    by their modification times. A wrong result only makes the run slower.
+    If the run also updates the gold tables, the tables must have few events. Return False if the
+    source or the tables are not in a local directory. New files are recognised by their
+    modification times. A wrong result only makes the run slower.
     """
     source, tables = local_directory(settings.source), local_directory(settings.tables)
     if source is None or tables is None:
+        return False
+    is_first = not (tables / _LOG).exists()
+    if settings.is_gold_updated and not (is_first or has_few_events(settings.tables)):
         return False
     total = 0
     for size in _sizes_since(source, _time_of(tables / _LOG)):

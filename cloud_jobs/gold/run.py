@@ -106,8 +106,22 @@ def _update(
         batches += run.batches
     is_audited = is_audited and run.audited_through < run.through
     audited_through = _execute(silver, gold, run, progress, after_step, is_audited=is_audited)
-    return {"tables_root": silver.root, "batches": batches,
-            "through_batch": run.through, "is_audited": audited_through >= run.through,
+    return result_of(
+        silver.root, batches=batches, through=run.through, audited_through=audited_through
+    )
+
+
+def result_of(root: str, *, batches: int, through: int, audited_through: int) -> dict[str, Any]:
+    """Return the result of a run as JSON values. docs/commands.md explains the keys.
+
+    Args:
+        root: directory or URL of the tables.
+        batches: number of batches that the run processed.
+        through: the last batch in the gold tables.
+        audited_through: the last audited batch.
+    """
+    return {"tables_root": root, "batches": batches, "through_batch": through,
+            "is_audited": audited_through >= through,
             "audited_through": audited_through}  # fmt: skip
 
 

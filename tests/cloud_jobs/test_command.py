@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
 from cloud_jobs import command, operations
+from cloud_jobs import main as job
 from cloud_jobs.errors import IngestError, KeysFileError, TablesBusyError
+from cloud_jobs.settings import IngestSettings
 
 
 def test_what_a_verb_was_given_reaches_its_work_and_its_result_is_json(
@@ -49,3 +51,24 @@ def test_gaps_and_an_unknown_verb_have_their_exit_codes(monkeypatch: pytest.Monk
     assert command.main(["gaps", "--tables", "t"]) == 4
     with pytest.raises(SystemExit, match="2"):
         command.main(["gape"])
+
+
+def test_ingest_with_gold_and_without_its_audit(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = list[IngestSettings]()
+
+    def run(settings: IngestSettings, _: object) -> NoReturn:
+        given.append(settings)
+        raise IngestError("stop")
+
+    monkeypatch.setattr(job, "run", run)
+    places = ["ingest", "--source", "s", "--tables", "t"]
+    for chosen in ([], ["--gold"], ["--gold", "--no-audit"]):
+        command.main(places + chosen)
+    assert [(one.is_gold_updated, one.is_audited) for one in given] == [
+        (False, True), (True, True), (True, False),
+    ]  # fmt: skip
+    with pytest.raises(SystemExit, match="2"):
+        command.main([*places, "--no-audit"])
+    assert "--no-audit belongs to --gold: add --gold" in capsys.readouterr().err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 from rich.console import Console
 
@@ -39,6 +40,14 @@ def report_of(gaps: list[Gap], gaps_count: int, batches: int = 1) -> IngestRepor
         gaps=gaps,
         gaps_count=gaps_count,
     )
+
+
+def test_an_update_of_gold_is_a_line_of_the_report() -> None:
+    report = report_of([], 0)
+    assert "Gold" not in shown(report)
+    gold = {"batches": 2, "through_batch": 1200}
+    text = shown(replace(report, gold=gold))
+    assert "Gold tables: up to batch 1,200 (2 new batches); `oncegate report` shows it" in text
 
 
 def test_the_report_has_what_is_new_what_is_refused_and_what_is_missing() -> None:

@@ -1,6 +1,8 @@
 """The runs for which the JVM is started with settings for little work."""
 
 import os
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -44,6 +46,22 @@ def test_a_run_is_short_where_little_has_landed_since_the_last_one(
     land(settings, "one more.zst", 1)
     assert not is_short(settings)
     assert "Tier4" in jvm_settings(is_short=is_short(settings))[OPTION]
+
+
+def test_a_run_that_updates_gold_is_short_where_the_tables_have_few_events(
+    settings: IngestSettings,
+) -> None:
+    settings = replace(settings, is_gold_updated=True)
+    batches = str(Path(settings.tables, "batches"))
+    assert not is_short(settings), "the table cannot be read"
+    shutil.rmtree(Path(settings.tables))
+    land(settings, "old.zst", 1)
+    assert is_short(settings), "there are no tables yet"
+    write_deltalake(batches, pa.table({"events_new": [EVENTS_SMALL_MAX]}))
+    os.utime(Path(batches, "_delta_log"), (LAST_RUN, LAST_RUN))
+    assert is_short(settings)
+    write_deltalake(batches, pa.table({"events_new": [1]}), mode="append")
+    assert not is_short(settings)
 
 
 def test_where_no_run_has_ended_everything_is_to_be_read(settings: IngestSettings) -> None:

@@ -64,6 +64,16 @@ KeysOption = Annotated[
         help="File of public keys of gateways. Of other gateways, the first key seen is trusted.",
     ),
 ]
+GoldOption = Annotated[
+    bool,
+    typer.Option(
+        "--gold", help="Then update the tables that `oncegate report` reads, in the same run."
+    ),
+]
+NoAuditOption = Annotated[
+    bool,
+    typer.Option("--no-audit", help="Do not audit, and keep the verdicts of the previous run."),
+]
 
 
 @with_sets
@@ -74,6 +84,8 @@ def ingest(
     keys: KeysOption = None,
     jars: JarsOption = None,
     follow: FollowOption = None,
+    gold: GoldOption = False,
+    no_audit: NoAuditOption = False,
     gateway: GatewayOptions,
 ) -> int:
     """Turn uploaded session logs into tables, and print a summary.
@@ -87,7 +99,7 @@ def ingest(
 
         oncegate ingest --source /srv/landing --tables /srv/tables --keys /srv/keys
 
-        oncegate ingest --source s3a://landing/fleet --tables s3a://lake/oncegate --follow 60
+        oncegate ingest --source s3a://landing/fleet --tables s3a://lake/oncegate --follow 60 --gold
     """
     from cloud_jobs.report_text import render
     from cloud_jobs.settings import IngestSettings
@@ -99,10 +111,25 @@ def ingest(
         cache_dir=None,
         keys=keys,
         jars=jars,
+        is_gold_updated=gold,
+        is_audited=_is_audited(is_gold=gold, no_audit=no_audit),
     )
     report = _report_of(settings, follow)
     show(report.as_json(), lambda _: render(report), as_json=gateway.as_json)
     return EXIT_INCONCLUSIVE if report.gaps_count else EXIT_OK
+
+
+def _is_audited(*, is_gold: bool, no_audit: bool) -> bool:
+    """Return True if the tables are to be audited.
+
+    Raises CommandFailed if --no-audit is given without --gold.
+    """
+    if no_audit and not is_gold:
+        raise CommandFailed(
+            "oncegate ingest: --no-audit belongs to --gold: add --gold, or leave out --no-audit",
+            exit_code=EXIT_USAGE,
+        )
+    return not no_audit
 
 
 def _report_of(settings: "IngestSettings", follow: float | None = None) -> "IngestReport":

@@ -16,7 +16,7 @@ from gateway.cli.common.failures import (
 )
 from gateway.cli.common.options import TablesOptions, with_sets
 from gateway.cli.common.output import counted, show
-from gateway.cli.tables.ingest import set_up_spark
+from gateway.cli.tables.ingest import NoAuditOption, set_up_spark
 from gateway.process.files.disk_errors import line_of
 
 GatewayOption = Annotated[
@@ -35,13 +35,13 @@ KEEP_DAYS_MAX = 3_650
 @with_sets
 def gold(
     *,
-    no_audit: Annotated[
-        bool,
-        typer.Option("--no-audit", help="Do not audit, and keep the verdicts of the previous run."),
-    ] = False,
+    no_audit: NoAuditOption = False,
     tables: TablesOptions,
 ) -> int:
     """Update the tables that `oncegate report` reads, up to the last ingested batch.
+
+    `oncegate ingest --gold` does the same at the end of an ingestion, and takes
+    less time, because Spark is already running.
 
     Examples:
 
@@ -49,16 +49,12 @@ def gold(
 
         oncegate gold --tables /srv/tables --no-audit
     """
+    from cloud_jobs.report_text import gold_line
+
     root = tables.root
     result = _done("gold", lambda jobs, say: jobs.gold(root, say, is_audited=not no_audit))
-    show(result, _made, as_json=tables.as_json)
+    show(result, gold_line, as_json=tables.as_json)
     return EXIT_OK
-
-
-def _made(result: dict[str, Any]) -> str:
-    new = result["batches"]
-    words = {0: "nothing new", 1: "1 new batch"}.get(new, f"{new:,} new batches")
-    return f"up to batch {result['through_batch']:,} ({words}); `oncegate report` shows it"
 
 
 @with_sets

@@ -1,6 +1,7 @@
 """`oncegate ingest`: the set-up before the Spark job, and the exit code."""
 
 import dataclasses
+import json
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 
 from cloud_jobs import main as job
 from cloud_jobs.report import IngestReport
+from cloud_jobs.settings import IngestSettings
 from gateway.cli.main import run
 from gateway.cli.tables import ingest
 from tests.cli.reports import REPORT
@@ -39,6 +41,27 @@ def test_ingest_ends_with_4_where_the_tables_have_gaps(
     monkeypatch.setattr(job, "run", finished)
     monkeypatch.setattr(ingest, "set_up_spark", lambda: None)
     assert run(["ingest", "--data-dir", str(tmp_path)]) == code
+
+
+def test_ingest_with_gold_passes_on_what_to_do_and_prints_the_result_as_json(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def finished(settings: IngestSettings, _: Any) -> IngestReport:
+        gold = {"batches": 1, "is_audited": settings.is_audited}
+        return dataclasses.replace(REPORT, gold=gold if settings.is_gold_updated else None)
+
+    monkeypatch.setattr(job, "run", finished)
+    monkeypatch.setattr(ingest, "set_up_spark", lambda: None)
+    command = ["ingest", "--data-dir", str(tmp_path), "--json"]
+    found = []
+    for chosen in ([], ["--gold"], ["--gold", "--no-audit"]):
+        run(command + chosen)
+        found.append(json.loads(capsys.readouterr().out)["gold"])
+    assert found == [
+        None, {"batches": 1, "is_audited": True}, {"batches": 1, "is_audited": False},
+    ]  # fmt: skip
+    assert run([*command, "--no-audit"]) == 2
+    assert "--no-audit belongs to --gold: add --gold" in capsys.readouterr().err
 
 
 def test_a_mistake_in_the_keys_file_is_one_line_and_wrong_usage_before_spark_starts(

@@ -1,0 +1,48 @@
+"""Detects that the gold tables are up to date, without starting a JVM.
+
+The library `deltalake` reads the tables `batches` and `gold_runs` in a second; starting Spark takes
+more than ten. This works only for local directories. If there is any doubt, the result is None, and
+a run with Spark decides (docs/decisions/0189).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from cloud_jobs.gold.run import VERSION, result_of
+from cloud_jobs.places import local_directory
+from cloud_jobs.spark.outside import is_untouched
+from cloud_jobs.tables.gold_schemas import GOLD_TABLES
+from cloud_jobs.tables.query_engine import READ_FAILURES, QueryEngine
+from cloud_jobs.tables.versions import PROPERTY
+
+_LAST: Final = """
+SELECT coalesce((SELECT max(batch) FROM batches), 0) AS ingested, max(run) AS run,
+    max(CASE WHEN is_done THEN run END) AS done,
+    max(CASE WHEN is_done THEN through_batch END) AS through,
+    coalesce(max(CASE WHEN is_done THEN audited_through END), 0) AS audited
+FROM gold_runs
+"""
+"""Query for the last ingested batch, and the last batches that runs have processed and audited."""
+
+
+def result_if_up_to_date(root: str, *, is_audited: bool) -> dict[str, Any] | None:
+    """Return the result of a run if there is nothing to do, or None if Spark has to check this.
+
+    With the argument `is_audited`, the last batch must also be audited.
+    """
+    if local_directory(root) is None or not is_untouched():
+        return None
+    try:
+        engine = QueryEngine(root, ("batches", *GOLD_TABLES))
+        if engine.properties("gold_runs").get(PROPERTY) != str(VERSION):
+            return None
+        (last,) = engine.rows(_LAST)
+    except READ_FAILURES:
+        return None
+    through, audited = last["through"], last["audited"]
+    if last["run"] != last["done"] or through != last["ingested"]:
+        return None
+    if is_audited and audited < through:
+        return None
+    return result_of(root, batches=0, through=through, audited_through=audited)
