@@ -21,7 +21,7 @@ from cloud_jobs.gold.run import update_gold
 from cloud_jobs.main import ingest
 from cloud_jobs.report import Gap, IngestReport
 from cloud_jobs.settings import IngestSettings
-from cloud_jobs.spark.java import SHORT_RUN
+from cloud_jobs.spark.java import LONG_RUN
 from cloud_jobs.spark.session import spark_session
 from cloud_jobs.tables import making
 from cloud_jobs.tables.delta_tables import Tables
@@ -52,7 +52,7 @@ SMALL = {
     "spark.ui.retainedJobs": "1",
     "spark.ui.retainedStages": "1",
     "spark.ui.retainedTasks": "1",
-    "spark.driver.defaultJavaOptions": f"{SHORT_RUN} -Xmn400m",
+    "spark.driver.defaultJavaOptions": f"{LONG_RUN} -Xmn400m",
 }
 FLEET_SEED = 14
 SECONDS_MAX = 900
