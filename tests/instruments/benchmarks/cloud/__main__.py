@@ -5,7 +5,8 @@ make bench-cloud EVENTS=5000000        the size of docs/benchmarks-cloud.md
 make bench-cloud ARGUMENTS=--write     also writes this page
 
 Nearly all rows are measured in one session on the same cores. The first rows use a new process that
-ingests ten small segments as `oncegate ingest` does, and another as `oncegate gold` does. The last
+ingests ten small segments as `oncegate ingest` does, another as `oncegate gold` does, and one that
+does both. The last
 rows use a separate session for each place where the job is deployed: a directory, an object store
 and a cluster of two executors.
 """
@@ -20,6 +21,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from backports import zstd
@@ -48,6 +50,7 @@ SMALL_SEGMENTS, SMALL_EVENTS = 10, 100
 TURNS = 2
 """How often plain Spark and the job each process a new set of lines, alternately."""
 GOLD = "`oncegate gold`"
+WITH_GOLD = "ingest --gold"
 PLACES_PART = 4
 """Each place ingests all events divided by this number, twice."""
 GROWTH = (100, 10)
@@ -93,7 +96,7 @@ def say(line: str) -> None:
 
 
 def cold(verb: str, root: Path) -> None:
-    """Ingest or update gold as the command does, in this new process.
+    """Ingest or update gold as the command does, or both, in this new process.
 
     Print the processor seconds.
     """
@@ -101,7 +104,7 @@ def cold(verb: str, root: Path) -> None:
     if verb == "gold":
         gold(settings.tables, lambda _: None, is_audited=True)
     else:
-        run(settings, lambda _: None)
+        run(replace(settings, is_gold_updated=verb == WITH_GOLD), lambda _: None)
     print(processor_seconds())
 
 
@@ -152,6 +155,12 @@ def measure(root: Path, options: argparse.Namespace) -> list[Row]:
             events = bench.land_small()
             note(f"ten small segments, {which}, by a new process", _cold("ingest", folder), events)
             note(f"{GOLD} of {which}, by a new process", _cold("gold", folder), events)
+        events = bench.land_small()
+        note(
+            f"`oncegate {WITH_GOLD}` of ten more, by a new process",
+            _cold(WITH_GOLD, folder),
+            events,
+        )
         note("nothing new, by a new process", _cold("ingest", folder), 0)
     with spark_session(None, lambda _: None, jvm_settings(is_short=False)) as spark:
         bench, landed = Bench(spark, root / "warm", options.gateways), 0
