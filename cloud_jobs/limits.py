@@ -61,9 +61,14 @@ SHORT_RUN_BYTES_MAX: Final = 10_000_000
 """Compressed bytes of the files of a run that does not need the JVM's second compiler: 1.5 million
 events. Compiling Spark takes 13 processor seconds and then saves 4 for each 500,000 events."""
 
-EVENTS_SMALL_MAX: Final = 200_000
-"""Events in the tables up to which Spark plans `gold` with the least effort. `gold` reads the
-events several times; each time saves some seconds."""
+EVENTS_SMALL_MAX: Final = 500_000
+"""Events in the tables up to which Spark plans `gold` with the least effort. A run with few new
+events then takes two thirds of the processor time: most of it is spent on planning, except for the
+audit, which reads all events."""
+
+EVENTS_SHORT_RUN_MAX: Final = 200_000
+"""Events in the tables up to which the JVM of `gold` uses only its first compiler. With more, loops
+over rows run long enough for the second one."""
 
 PYTHON_BATCH_BYTES_MAX: Final = 4_000_000
 """Bytes of rows passed to a Python worker together, including the row that exceeds the limit. The

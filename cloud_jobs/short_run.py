@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from cloud_jobs.limits import EVENTS_SMALL_MAX, SHORT_RUN_BYTES_MAX
+from cloud_jobs.limits import EVENTS_SHORT_RUN_MAX, SHORT_RUN_BYTES_MAX
 from cloud_jobs.places import local_directory
 from cloud_jobs.settings import IngestSettings
 from cloud_jobs.spark.java import JVM_VARIABLES, LONG_RUN, OPTION, SHORT_RUN
@@ -37,7 +37,7 @@ def jvm_settings(*, is_short: bool) -> Mapping[str, str]:
 
 
 def has_few_events(root: str) -> bool:
-    """Return True if the tables in a local directory have at most EVENTS_SMALL_MAX events.
+    """Return True if the tables in a local directory have at most EVENTS_SHORT_RUN_MAX events.
 
     Return False for other locations, or if the tables cannot be read. A wrong result only makes the
     run slower.
@@ -48,7 +48,7 @@ def has_few_events(root: str) -> bool:
         found = QueryEngine(root, ["batches"]).rows(_EVENTS)
     except READ_FAILURES:
         return False
-    return int(found[0]["events"]) <= EVENTS_SMALL_MAX
+    return int(found[0]["events"]) <= EVENTS_SHORT_RUN_MAX
 
 
 def is_short(settings: IngestSettings) -> bool:

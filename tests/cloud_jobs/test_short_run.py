@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from deltalake import write_deltalake
 
-from cloud_jobs.limits import EVENTS_SMALL_MAX, SHORT_RUN_BYTES_MAX
+from cloud_jobs.limits import EVENTS_SHORT_RUN_MAX, SHORT_RUN_BYTES_MAX
 from cloud_jobs.settings import IngestSettings
 from cloud_jobs.short_run import has_few_events, is_short, jvm_settings
 from cloud_jobs.spark.java import OPTION
@@ -57,7 +57,7 @@ def test_a_run_that_updates_gold_is_short_where_the_tables_have_few_events(
     shutil.rmtree(Path(settings.tables))
     land(settings, "old.zst", 1)
     assert is_short(settings), "there are no tables yet"
-    write_deltalake(batches, pa.table({"events_new": [EVENTS_SMALL_MAX]}))
+    write_deltalake(batches, pa.table({"events_new": [EVENTS_SHORT_RUN_MAX]}))
     os.utime(Path(batches, "_delta_log"), (LAST_RUN, LAST_RUN))
     assert is_short(settings)
     write_deltalake(batches, pa.table({"events_new": [1]}), mode="append")
@@ -93,7 +93,7 @@ def test_tables_have_few_events_or_many_or_are_not_known(tmp_path: Path) -> None
     assert not has_few_events(str(tmp_path)), "there are no tables"
     assert not has_few_events("s3a://bucket/tables")
     batches = str(tmp_path / "batches")
-    write_deltalake(batches, pa.table({"events_new": [EVENTS_SMALL_MAX]}))
+    write_deltalake(batches, pa.table({"events_new": [EVENTS_SHORT_RUN_MAX]}))
     assert has_few_events(str(tmp_path))
     write_deltalake(batches, pa.table({"events_new": [1]}), mode="append")
     assert not has_few_events(str(tmp_path))
