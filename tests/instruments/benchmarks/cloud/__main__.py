@@ -6,9 +6,8 @@ make bench-cloud ARGUMENTS=--write     also writes this page
 
 Nearly all rows are measured in one session on the same cores. The first rows use a new process that
 ingests ten small segments as `oncegate ingest` does, another as `oncegate gold` does, and one that
-does both. The last
-rows use a separate session for each place where the job is deployed: a directory, an object store
-and a cluster of two executors.
+does both. The last rows use a separate session for each place where the job is deployed: a
+directory, an object store and a cluster of two executors.
 """
 
 from __future__ import annotations
