@@ -19,7 +19,7 @@ from typing import Any, Final
 from cloud_jobs import main as jobs
 from cloud_jobs import operations
 from cloud_jobs.errors import IngestError, KeysFileError, TablesBusyError
-from cloud_jobs.settings import IngestSettings
+from cloud_jobs.settings import NO_AUDIT_ALONE, IngestSettings
 
 FAILED, USAGE, VIOLATION, GAPS, BUSY = 1, 2, 3, 4, 5
 _VERBS: Final = ("ingest", "audit", "gold", "gaps", "requeue", "compact", "vacuum")
@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser()
     options = parser.parse_args(arguments)
     if options.verb == "ingest" and options.no_audit and not options.gold:
-        parser.error("--no-audit belongs to --gold: add --gold, or leave out --no-audit")
+        parser.error(NO_AUDIT_ALONE)
     try:
         result = _result_of(options)
     except IngestError as error:

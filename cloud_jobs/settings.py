@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
+
+NO_AUDIT_ALONE: Final = "--no-audit belongs to --gold: add --gold, or leave out --no-audit"
+"""Error message for an ingestion without an audit, but also without an update of gold."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

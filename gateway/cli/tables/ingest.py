@@ -124,11 +124,10 @@ def _is_audited(*, is_gold: bool, no_audit: bool) -> bool:
 
     Raises CommandFailed if --no-audit is given without --gold.
     """
+    from cloud_jobs.settings import NO_AUDIT_ALONE
+
     if no_audit and not is_gold:
-        raise CommandFailed(
-            "oncegate ingest: --no-audit belongs to --gold: add --gold, or leave out --no-audit",
-            exit_code=EXIT_USAGE,
-        )
+        raise CommandFailed(f"oncegate ingest: {NO_AUDIT_ALONE}", exit_code=EXIT_USAGE)
     return not no_audit
 
 
