@@ -11,7 +11,7 @@ from tests.peers.mqtt_bytes import Kind
 
 async def connected(at: Site, client_id: str, *, clean: bool = False) -> ByteClient:
     """Return an MQTT 3.1.1 client that is logged in."""
-    client = await ByteClient.open(at.port)
+    client = await ByteClient.open(at.port, closes_too=True)
     assert await client.log_in(client_id, clean=clean) == 0
     return client
 

@@ -9,6 +9,17 @@ from typing import Self
 DEADLINE_SECONDS = 60.0
 
 
+class ClosingProtocol(asyncio.StreamReaderProtocol):
+    """A client's end of a connection that closes when the broker closes, as MQTT clients do.
+
+    A stream of asyncio stays open for writing.
+    """
+
+    def eof_received(self) -> bool:
+        super().eof_received()
+        return False
+
+
 class Connection:
     """One connection to a broker. Used as a context manager, it ends with `cut`."""
 
@@ -17,17 +28,27 @@ class Connection:
         self._writer = writer
 
     @classmethod
-    async def open(cls, port: int, *, receive_buffer_bytes: int | None = None) -> Self:
-        """Open a TCP connection and send nothing. A small receive buffer makes a slow reader."""
+    async def open(
+        cls, port: int, *, receive_buffer_bytes: int | None = None, closes_too: bool = False
+    ) -> Self:
+        """Open a TCP connection and send nothing. A small receive buffer makes a slow reader.
+
+        If `closes_too`, the client closes when the broker closes. Otherwise it keeps its side open,
+        and a broker that stops waits a second for it.
+        """
+        loop = asyncio.get_running_loop()
         sock = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         if receive_buffer_bytes is not None:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer_bytes)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         sock.setblocking(False)
         try:
-            await asyncio.get_running_loop().sock_connect(sock, ("127.0.0.1", port))
+            await loop.sock_connect(sock, ("127.0.0.1", port))
             limit = receive_buffer_bytes or 2**16
-            return cls(*await asyncio.open_connection(sock=sock, limit=limit))
+            reader = asyncio.StreamReader(limit)
+            kind = ClosingProtocol if closes_too else asyncio.StreamReaderProtocol
+            transport, protocol = await loop.create_connection(lambda: kind(reader), sock=sock)
+            return cls(reader, asyncio.StreamWriter(transport, protocol, reader, loop))
         except BaseException:
             sock.close()
             raise
