@@ -40,20 +40,8 @@ def published(gateway: WholeGateway, topic: str) -> Any:
         assert time.monotonic() < deadline
 
 
-def retained(gateway: WholeGateway, topic: str) -> bool:
-    """Return True if the broker retains a message on the topic."""
-    outcome = subprocess.run(
-        [*subscriber(gateway, topic), "-W", "1"],
-        capture_output=True,
-        check=False,
-    )
-    return outcome.stdout != b""
-
-
 @pytest.mark.slow
-def test_a_port_that_cannot_be_opened_is_an_alarm_everywhere_until_it_is_not_configured_any_more(
-    gateway: WholeGateway,
-) -> None:
+def test_a_port_that_cannot_be_opened_is_an_alarm_everywhere(gateway: WholeGateway) -> None:
     gateway.configure(MISSING_PORT)
     gateway.start()
     payload = published(gateway, TOPIC)
@@ -69,23 +57,4 @@ def test_a_port_that_cannot_be_opened_is_an_alarm_everywhere_until_it_is_not_con
     assert re.search(
         r'^oncegate_alarm\{id="port_closed",level="warning"\} 1', gateway.get("/metrics"), re.M
     )
-    assert gateway.stop() == 0
-
-    gateway.configure("")
-    gateway.start()
-    deadline = time.monotonic() + DEADLINE_SECONDS + 60
-    # An alarm clears after its condition has been absent for a minute.
-    while any(
-        each["id"] == "port_closed" for each in json.loads(gateway.get("/api/v1/alarms"))["alarms"]
-    ):
-        assert time.monotonic() < deadline
-        time.sleep(1)
-    cleared = json.loads(gateway.get("/api/v1/alarms?state=cleared"))["alarms"]
-    assert [(each["id"], each["since_ms"]) for each in cleared] == [
-        ("port_closed", payload["since_ms"])
-    ]
-    deadline = time.monotonic() + DEADLINE_SECONDS
-    while retained(gateway, TOPIC):
-        assert time.monotonic() < deadline
-        time.sleep(0.2)
     assert gateway.stop() == 0
