@@ -33,11 +33,17 @@ NOT_AUTHORISED, BAD_USER_NAME_OR_PASSWORD = 5, 4
 REFUSED = 0x80
 
 
-@pytest_asyncio.fixture
-async def broker(tmp_path: Path) -> AsyncIterator[Broker]:
-    users = tmp_path / "users"
+@pytest.fixture(scope="module")
+def users(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return one password file for all tests, because hashing a password is slow."""
+    made = tmp_path_factory.mktemp("stranger") / "users"
     for name in ("mallory", "anna"):
-        set_password(users, name, PASSWORD)
+        set_password(made, name, PASSWORD)
+    return made
+
+
+@pytest_asyncio.fixture
+async def broker(tmp_path: Path, users: Path) -> AsyncIterator[Broker]:
     begun = asynccontextmanager(running)(tmp_path / "d", [NETWORK, INSIDE], {}, users)
     async with begun as broker:
         yield broker
