@@ -13,6 +13,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from cloud_jobs.audit.gaps import gaps_of
 from cloud_jobs.errors import (
     IngestError,
     TablesBusyError,
@@ -91,7 +92,9 @@ def gaps(root: str, progress: Progress, *, gateway: str | None) -> dict[str, Any
     reads, so it can run at the same time as a writer.
     """
     with spark_session(None, progress, places=(root,)) as spark, _failures(root):
-        found = gaps_by_day(_there(spark, root))
+        tables = _there(spark, root)
+        holes = gaps_of(tables.read("segments"), tables.read("events"))
+        found = gaps_by_day(tables, holes)
         if gateway is not None:
             found = found.where(F.col("gateway") == gateway)
         found = found.persist()

@@ -12,8 +12,12 @@ from __future__ import annotations
 from typing import Final
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
+from cloud_jobs.audit.findings import STORE, is_event
+from cloud_jobs.audit.signatures import untrusted_segments
 from cloud_jobs.spark.few_rows import as_values
+from cloud_jobs.tables.delta_tables import Tables
 
 GAP_COLUMNS: Final = ("gateway", "kind", "segment", "from_sequence", "to_sequence", "detail")
 
@@ -93,14 +97,55 @@ WHERE refused.last_sequence > coalesce(covered.read_to, 0)
 ingested ones). `truncations` are the `log_truncated` events."""
 
 
-def gaps_of(segments: DataFrame, truncations: DataFrame) -> DataFrame:
+def gaps_of(segments: DataFrame, events: DataFrame) -> DataFrame:
     """Return one row for each gap in the events, with the columns GAP_COLUMNS.
 
     Args:
         segments: rows of the table `segments`.
-        truncations: the events `log_truncated`, which may explain a gap.
+        events: all events. An event `log_truncated` may explain a gap.
     """
     # GAPS reads the segments several times. Of rows in memory, Spark plans no scan of the table.
     rows = as_values(segments.select(*_READ))
+    truncations = events.where(is_event("log_truncated"))
     claims = as_values(truncations.select("gateway", "from_sequence", "to_sequence"))
     return as_values(segments.sparkSession.sql(GAPS, segments=rows, truncations=claims))
+
+
+def log_gaps(tables: Tables, events: DataFrame, holes: DataFrame) -> DataFrame:
+    """Return one row for each gap in the log: missing, damaged, refused or untrusted events.
+
+    The columns are `gateway`, `store`, `at` and `detail`. The event `at` is the first one after the
+    gap. For an untrusted segment, it is the segment's first event. `holes` is the result of
+    `gaps_of`.
+    """
+    segments = tables.read("segments")
+    stores = segments.where("state = 'ingested'").select("gateway", "segment", "store",
+                                                       "first_sequence").distinct()  # fmt: skip
+    at = F.coalesce(F.col("to_sequence") + 1, "first_sequence", F.lit(0))
+    missing = F.when(
+        F.col("from_sequence").isNotNull(),
+        F.concat(F.lit("events "), "from_sequence", F.lit(" to "), "to_sequence",
+                 F.lit(" are missing: ")),
+    )  # fmt: skip
+    missed = holes.join(stores, ["gateway", "segment"], "left").select(
+        "gateway",
+        F.coalesce("store", F.lit("")).alias("store"),
+        at.alias("at"),
+        F.concat(F.coalesce(missing, F.lit("")), "detail").alias("detail"),
+    )
+    damage = events.where(is_event("store_damaged")).select(
+        *STORE,
+        (F.col("sequence") + 1).alias("at"),
+        F.concat(F.lit("the data on disk were damaged and salvaged: "), "detail").alias("detail"),
+    )
+    refused = tables.read("quarantine").where("kind IN ('line', 'event')")
+    names = segments.select(F.col("name").alias("segment_name"), "store", "first_sequence")
+    lines = refused.join(names, "segment_name").select(
+        "gateway",
+        "store",
+        F.coalesce(F.col("sequence") + 1, F.col("first_sequence")).alias("at"),
+        F.concat(F.lit("in quarantine: "), "reason").alias("detail"),
+    )
+    found = missed.unionByName(damage).unionByName(lines)
+    foreign = untrusted_segments(tables)
+    return found if foreign is None else found.unionByName(foreign)

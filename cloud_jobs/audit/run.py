@@ -18,8 +18,8 @@ from pyspark.sql import functions as F
 
 from cloud_jobs.audit import fan_out, identifiers, queues, sessions
 from cloud_jobs.audit.findings import FINDING, SESSION, STORE, WHOLE_ONLY, finding, is_event
-from cloud_jobs.audit.gaps import gaps_of
-from cloud_jobs.audit.signatures import signatures_of, untrusted_segments
+from cloud_jobs.audit.gaps import gaps_of, log_gaps
+from cloud_jobs.audit.signatures import signatures_of
 from cloud_jobs.errors import IngestError, first_line_of, spark_failures
 from cloud_jobs.limits import AUDIT_EXCEPTIONS_MAX
 from cloud_jobs.spark.few_rows import held
@@ -62,6 +62,9 @@ class Audit:
     events: DataFrame
     findings: DataFrame
     gaps: DataFrame
+    """Gaps and other parts of the log that are not proved (`log_gaps`)."""
+    holes: DataFrame
+    """The gaps by segment (`gaps_of`)."""
 
 
 @contextmanager
@@ -75,49 +78,11 @@ def audit_of(tables: Tables, progress: Progress = lambda _: None) -> Iterator[Au
         progress("looking for what is missing")
         # All checks use the events. Without the cache, each check would read the table.
         events = keep(tables.read("events").select(*AUDITED))
-        gaps = keep(log_gaps(tables, events))
+        holes = gaps_of(tables.read("segments"), events)
+        gaps = keep(log_gaps(tables, events, holes))
         progress("walking over identifiers, queues and releases")
-        yield Audit(events, keep(with_verdicts(findings_of(events, gaps, keep), gaps)), gaps)
-
-
-def log_gaps(tables: Tables, events: DataFrame) -> DataFrame:
-    """Return one row for each gap in the log: missing, damaged, refused or untrusted events.
-
-    The columns are `gateway`, `store`, `at` and `detail`. The event `at` is the first one after the
-    gap. For an untrusted segment, it is the segment's first event.
-    """
-    segments = tables.read("segments")
-    stores = segments.where("state = 'ingested'").select("gateway", "segment", "store",
-                                                       "first_sequence").distinct()  # fmt: skip
-    gaps = gaps_of(segments, events.where(is_event("log_truncated")))
-    at = F.coalesce(F.col("to_sequence") + 1, "first_sequence", F.lit(0))
-    missing = F.when(
-        F.col("from_sequence").isNotNull(),
-        F.concat(F.lit("events "), "from_sequence", F.lit(" to "), "to_sequence",
-                 F.lit(" are missing: ")),
-    )  # fmt: skip
-    holes = gaps.join(stores, ["gateway", "segment"], "left").select(
-        "gateway",
-        F.coalesce("store", F.lit("")).alias("store"),
-        at.alias("at"),
-        F.concat(F.coalesce(missing, F.lit("")), "detail").alias("detail"),
-    )
-    damage = events.where(is_event("store_damaged")).select(
-        *STORE,
-        (F.col("sequence") + 1).alias("at"),
-        F.concat(F.lit("the data on disk were damaged and salvaged: "), "detail").alias("detail"),
-    )
-    refused = tables.read("quarantine").where("kind IN ('line', 'event')")
-    names = segments.select(F.col("name").alias("segment_name"), "store", "first_sequence")
-    lines = refused.join(names, "segment_name").select(
-        "gateway",
-        "store",
-        F.coalesce(F.col("sequence") + 1, F.col("first_sequence")).alias("at"),
-        F.concat(F.lit("in quarantine: "), "reason").alias("detail"),
-    )
-    found = holes.unionByName(damage).unionByName(lines)
-    foreign = untrusted_segments(tables)
-    return found if foreign is None else found.unionByName(foreign)
+        findings = keep(with_verdicts(findings_of(events, gaps, keep), gaps))
+        yield Audit(events, findings, gaps, holes)
 
 
 def findings_of(
@@ -146,12 +111,16 @@ def findings_of(
         identifiers.wrong_identifiers(used, events),
         identifiers.received_twice(events),
         queues.wrong_positions(positions),
-        queues.overtaken(waiting),
         sessions.absent_sessions(events),
         fan_out.wrong_releases(releases, matched, with_release, events),
-        fan_out.unexplained_entries(late, events),
-        unknown_outcomes(used, waiting, events, gaps),
     ]
+    # Without rows to check, Spark would still plan these queries.
+    if not waiting.isEmpty():
+        every.append(queues.overtaken(waiting))
+    if not late.isEmpty():
+        every.append(fan_out.unexplained_entries(late, events))
+    if not gaps.isEmpty():
+        every.append(unknown_outcomes(used, waiting, events, gaps))
     return reduce(DataFrame.unionByName, every).select(*FINDING)
 
 

@@ -7,7 +7,7 @@ from typing import Final
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from cloud_jobs.gold.totals import DAY_BEFORE, KEYS
+from cloud_jobs.gold.totals import KEYS, day_before
 from cloud_jobs.limits import DROPS_PER_DAY_MAX
 from cloud_jobs.spark.few_rows import as_values
 from cloud_jobs.tables.delta_tables import Tables
@@ -99,7 +99,7 @@ def discard(gold: Tables, first: int, through: int) -> None:
         "state": "'discarded'",
         "discarded": "new.ended",
         "discard_reason": "new.end_reason",
-        "day_before": DAY_BEFORE,
+        "day_before": day_before(first),
         "batch": "new.batch",
     }
     on = " AND ".join(f"old.{key} = new.{key}" for key in _DELIVERY)

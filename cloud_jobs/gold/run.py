@@ -35,6 +35,8 @@ _LARGE: Final = frozenset(
     {"events", "sensor_readings", "qos2_messages", "qos2_deliveries", "sensor_quarters"}
 )
 """Tables that grow with the number of events or readings."""
+_READ_ONCE: Final = frozenset({"qos2_daily", "sensor_quarters"})
+"""Tables that only one query of a run reads."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -83,8 +85,8 @@ def update_gold(
     events = _events_in(silver)
     with small_effort(spark, is_small=events <= EVENTS_SMALL_MAX):
         making.create(gold, making.remake)
-        large = _LARGE if events > VALUES_MAX else ()
-        silver, gold = held_tables(silver, large), held_tables(gold, large)
+        large = _LARGE if events > VALUES_MAX else frozenset()
+        silver, gold = held_tables(silver, large), held_tables(gold, large | _READ_ONCE)
         return _update(silver, gold, progress, after_step, is_audited=is_audited)
 
 

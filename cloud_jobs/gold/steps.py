@@ -5,7 +5,7 @@ The audit runs at the same time, because it only reads ingested tables.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -21,24 +21,23 @@ from cloud_jobs.gold.drops import discard
 from cloud_jobs.gold.sensor_gaps import sensor_gaps_of
 from cloud_jobs.gold.times import BOOT, merge_corrections, timed
 from cloud_jobs.gold.totals import ROWS, merge_totals, remake
-from cloud_jobs.gold.verdicts import (
-    daily_verdicts,
-    merge_delivery_verdicts,
-    merge_message_verdicts,
-)
+from cloud_jobs.gold.verdicts import daily_verdicts, delivery_verdicts, message_verdicts
 from cloud_jobs.spark.few_rows import as_values, held
 from cloud_jobs.spark.side_by_side import side_by_side
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.gold_schemas import GAPS
 
 Progress = Callable[[str], None]
-Steps = dict[str, Callable[[], None]]
+Steps = Mapping[str, Callable[[], None]]
 """Functions that update one or two tables each, by the name of the step."""
+AUDIT: Final = "audit"
 PHASES: Final = {
-    "clock_corrections": "clock corrections", "boots": "starts of gateways", "sessions": "sessions",
+    AUDIT: "audit", "clock_corrections": "clock corrections", "boots": "starts of gateways",
+    "sessions": "sessions", "sensors": "readings by quarter hour and day",
     "qos2_messages": "messages at QoS 2", "qos2_deliveries": "deliveries", "qos2_daily": "days",
-    "sensors": "readings by quarter hour and day", "gaps": "gaps", "audit": "audit"}  # fmt: skip
+    "gaps": "gaps"}  # fmt: skip
 """Steps that are shown as progress, in the order in which they begin, with their text."""
+_VERDICTS: Final = {"qos2_messages": message_verdicts, "qos2_deliveries": delivery_verdicts}
 
 
 class Report(NamedTuple):
@@ -48,12 +47,14 @@ class Report(NamedTuple):
     """Gets the text of each step that is shown, when the step begins."""
     after_step: Progress
     """Gets the name of each step after its commits."""
+    phases: tuple[str, ...] = tuple(PHASES)
+    """Steps of the run that are shown."""
 
     def begin(self, step: str) -> None:
         """Report that a step begins. Some steps are not shown."""
-        if step in PHASES:
-            number = [*PHASES].index(step) + 1
-            self.progress(f"step {number} of {len(PHASES)}: {PHASES[step]}")
+        if step in self.phases:
+            number = self.phases.index(step) + 1
+            self.progress(f"step {number} of {len(self.phases)}: {PHASES[step]}")
 
 
 def update_tables(
@@ -61,45 +62,71 @@ def update_tables(
 ) -> None:
     """Update the gold tables with the first to the last batch of a run, and audit if wanted.
 
-    There are no batches if the last number is less than the first. The audit then takes the
-    ingested tables as they are.
+    There are no batches if the last number is less than the first. The run then only writes the
+    verdicts of the audit.
     """
+    if not is_audited:
+        report = report._replace(phases=tuple(name for name in PHASES if name != AUDIT))
     with ExitStack() as stack:
-        audit = stack.enter_context(_audit_meanwhile(silver)) if is_audited else None
-        steps: Steps = {}
-        if batches[0] <= batches[1]:
-            changes = _merge_changes(silver, gold, batches, report, stack)
-            steps = {
-                "qos2_daily": partial(update_daily, gold, changes),
-                "gateway_health": partial(update_health, gold, silver.read("segments"), changes),
-                "sensors": partial(update_sensors, silver, gold, changes),
-                "gaps": partial(_update_gaps, silver, gold, changes),
-            }
+        audit = stack.enter_context(_audit_meanwhile(silver, report)) if is_audited else None
+        changes = _changes(silver, gold, batches, report, stack)
+        moved = _moved_events(changes)
+
+        def totals(name: str) -> Callable[[], None]:
+            return lambda: _update_totals(gold, name, changes, moved, audit)
+
+        # In each stage, every step writes other tables, and none changes what another reads. The
+        # steps that wait for the audit come last.
+        first_stage: Steps = {
+            "boots": totals("boots"),
+            "sessions": totals("sessions"),
+            "sensors": partial(update_sensors, silver, gold, changes),
+            "qos2_messages": totals("qos2_messages"),
+            "qos2_deliveries": totals("qos2_deliveries"),
+        }
+        _complete(first_stage, report)
+        discard(gold, *batches)
+        report.after_step("discarded")
+        last_stage = {
+            "qos2_daily": partial(update_daily, gold, changes),
+            "gateway_health": partial(update_health, gold, silver.read("segments"), changes),
+            "gaps": partial(_update_gaps, silver, gold, changes, audit),
+        }
         if audit is not None:
-            # These come last, because they wait for the audit.
-            steps |= _audit_steps(silver, gold, batches[1], audit)
-        # Each of these steps writes other tables, and none changes what another reads.
-        with side_by_side() as submit:
-            for name, step in steps.items():
-                submit(_complete, name, step, report)
+            last_stage["audit_daily"] = partial(
+                _update_audit_daily, silver, gold, changes, audit.result()
+            )
+        _complete(last_stage, report)
 
 
-def _update_gaps(silver: Tables, gold: Tables, changes: Changes) -> None:
-    found = as_values(gaps_by_day(silver, changes.corrections))
-    if not (found.isEmpty() and gold.read("gaps").isEmpty()):
-        gold.replace("gaps", found)
+def _complete(steps: Steps, report: Report) -> None:
+    """Execute steps concurrently. If one fails, the others are still completed."""
+
+    def complete(name: str, step: Callable[[], None]) -> None:
+        report.begin(name)
+        step()
+        report.after_step(name)
+
+    with side_by_side() as submit:
+        for name, step in steps.items():
+            submit(complete, name, step)
 
 
-def _complete(name: str, step: Callable[[], None], report: Report) -> None:
-    report.begin(name)
-    step()
-    report.after_step(name)
+@contextmanager
+def _audit_meanwhile(silver: Tables, report: Report) -> Iterator[Future[Audit]]:
+    """Audit the ingested tables in another thread. Yield the future of the result.
+
+    The audit only reads ingested tables, so the gold tables can be updated at the same time.
+    """
+    report.begin(AUDIT)
+    with ExitStack() as kept, side_by_side() as submit:
+        yield submit(kept.enter_context, audit_of(silver))
 
 
-def _merge_changes(
+def _changes(
     silver: Tables, gold: Tables, batches: tuple[int, int], report: Report, stack: ExitStack
 ) -> Changes:
-    """Update the tables that others depend on. Return the changes for the other tables.
+    """Update the clock corrections. Return the changes for the other tables.
 
     The returned rows are held until `stack` is closed.
     """
@@ -113,70 +140,69 @@ def _merge_changes(
     # Each table is computed from these events.
     fresh = stack.enter_context(held(timed(written.where(new), corrections)))
     changed = as_values(corrections.where(new))
-    changes = Changes(first, through, fresh, changed, written, corrections)
-    _update_totals(gold, changes, report)
-    discard(gold, first, through)
-    report.after_step("discarded")
-    return changes
+    return Changes(first, through, fresh, changed, written, corrections)
 
 
-def _update_totals(gold: Tables, changes: Changes, report: Report) -> None:
-    # Rows that an earlier run computed from these events now have other times.
+def _moved_events(changes: Changes) -> DataFrame | None:
+    """Return events of earlier runs whose times have changed, or None if there are none."""
+    if changes.changed.isEmpty():
+        return None
     earlier = changes.written.where(F.col("batch") < changes.first)
     moved = earlier.join(F.broadcast(changes.changed), [*BOOT, "segment_name"], "left_semi")
-    has_moved = not changes.changed.isEmpty() and not moved.isEmpty()
-    for name, rows_of in ROWS.items():
-        report.begin(name)
-        merge_totals(gold, name, rows_of(changes.fresh), changes.through)
-        if has_moved:
-            remake(gold, name, timed(changes.written, changes.corrections), moved, changes.through)
-        report.after_step(name)
+    return None if moved.isEmpty() else moved
 
 
-@contextmanager
-def _audit_meanwhile(silver: Tables) -> Iterator[Future[Audit]]:
-    """Audit the ingested tables in another thread. Yield the future of the result.
-
-    The audit only reads ingested tables, so the gold tables can be updated at the same time.
-    """
-    with ExitStack() as kept, side_by_side() as submit:
-        yield submit(kept.enter_context, audit_of(silver))
-
-
-def _audit_steps(silver: Tables, gold: Tables, through: int, audit: Future[Audit]) -> Steps:
-    """Return the steps that write the result of the audit. They wait for the audit to end.
-
-    `through` is the number of the last batch.
-    """
-
-    def days() -> None:
-        findings = audit.result().findings
-        events = timed(silver.read("events"), gold.read("clock_corrections"))
-        gold.replace("audit_daily", daily_verdicts(silver, events, findings, through))
-
-    return {
-        "audit": days,
-        "message_verdicts": lambda: merge_message_verdicts(gold, audit.result()),
-        "delivery_verdicts": lambda: merge_delivery_verdicts(gold, audit.result()),
-    }
+def _update_totals(
+    gold: Tables,
+    name: str,
+    changes: Changes,
+    moved: DataFrame | None,
+    audit: Future[Audit] | None,
+) -> None:
+    rows = gold.hold(name, ROWS[name](changes.fresh))
+    verdicts = None
+    if audit is not None and name in _VERDICTS:
+        verdicts = _VERDICTS[name](gold.read(name), rows, audit.result())
+    merge_totals(gold, name, rows, changes.first, verdicts)
+    if moved is not None:
+        events = timed(changes.written, changes.corrections)
+        remake(gold, name, events, moved, (changes.first, changes.through))
 
 
-def gaps_by_day(silver: Tables, corrections: DataFrame | None = None) -> DataFrame:
+def _update_gaps(
+    silver: Tables, gold: Tables, changes: Changes, audit: Future[Audit] | None
+) -> None:
+    if audit is None:
+        holes = gaps_of(silver.read("segments"), silver.read("events"))
+    else:
+        holes = audit.result().holes
+    found = as_values(gaps_by_day(silver, holes, changes.corrections))
+    if not (found.isEmpty() and gold.read("gaps").isEmpty()):
+        gold.replace("gaps", found)
+
+
+def _update_audit_daily(silver: Tables, gold: Tables, changes: Changes, audit: Audit) -> None:
+    events = timed(silver.read("events"), changes.corrections)
+    rows = daily_verdicts(events, silver.read("segments"), audit.findings, changes.through)
+    gold.replace("audit_daily", rows)
+
+
+def gaps_by_day(
+    silver: Tables, holes: DataFrame, corrections: DataFrame | None = None
+) -> DataFrame:
     """Return all current gaps as rows of the table `gaps`.
 
     A gap in the log belongs to the earliest day in the segment after it. If `corrections` are
-    given, the times of this segment are corrected first.
+    given, the times of this segment are corrected first. `holes` is the result of `gaps_of`.
     """
     events = silver.read("events")
     if corrections is not None:
         events = timed(events, corrections)
-    truncations = events.where("event = 'log_truncated'")
-    found = gaps_of(silver.read("segments"), truncations)
     # Days are needed for only a few segments.
-    behind = F.broadcast(found.select("gateway", "segment"))
+    behind = F.broadcast(holes.select("gateway", "segment"))
     days = events.join(behind, ["gateway", "segment"], "left_semi")
     days = days.groupBy("gateway", "segment").agg(F.min("day").alias("day"))
-    rows = found.withColumns(
+    rows = holes.withColumns(
         {
             "missing": F.col("to_sequence") - F.col("from_sequence") + 1,
             "device": F.lit(None).cast("string"),

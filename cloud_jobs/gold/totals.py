@@ -8,6 +8,7 @@ the order of the batches does not matter.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
@@ -30,14 +31,7 @@ KEYS: Final[dict[str, tuple[str, ...]]] = {
 _LEAST: Final = frozenset(
     {"day", "first_sequence", "first_time", "opened", "queued", "started", "held"}
 )
-DAY_BEFORE: Final = "CASE WHEN old.batch = new.batch THEN old.day_before ELSE old.day END"
-"""SQL expression in a MERGE for the row's day before the run."""
-_NOT_FROM_EVENTS: Final = {
-    "day_before": DAY_BEFORE,
-    "verdict": "old.verdict",
-    "discarded": "old.discarded",
-    "discard_reason": "old.discard_reason",
-}
+_NOT_FROM_EVENTS: Final = ("day_before", "verdict", "discarded", "discard_reason")
 """Columns that do not come from a batch's events: the row's day before the run, the last verdict,
 and the end of the session."""
 _WORST_QUALITY: Final = (
@@ -174,11 +168,21 @@ def _with_state(rows: DataFrame, name: str) -> DataFrame:
     return rows.withColumn("state", F.expr(_STATES[name].format_map(columns)))
 
 
-def merge_totals(tables: Tables, name: str, rows: DataFrame, through: int) -> None:
+def merge_totals(
+    tables: Tables, name: str, rows: DataFrame, first: int, verdicts: DataFrame | None = None
+) -> None:
     """Add a run's rows to the gold table `name`.
 
-    A row is combined with an existing row that has the same keys. `through` is the last batch of
-    the run. Repeating the call has no further effect.
+    A row is combined with an existing row that has the same keys. If the existing row already
+    contains events of this run, only its verdict is changed. Repeating the call therefore has no
+    further effect.
+
+    Args:
+        tables: the gold tables.
+        name: name of the table.
+        rows: rows that were computed from the run's new events.
+        first: first batch of the run.
+        verdicts: verdicts that have changed, with the keys of new or existing rows.
     """
     keys = KEYS[name]
     values = {
@@ -188,34 +192,64 @@ def merge_totals(tables: Tables, name: str, rows: DataFrame, through: int) -> No
     }
     if name in _STATES:
         values["state"] = _STATES[name].format_map(values)
+    is_new = f"new.batch IS NOT NULL AND old.batch < {first}"
 
     def clauses(builder: Builder) -> Builder:
-        return builder.whenMatchedUpdate(set=values).whenNotMatchedInsertAll()
+        builder = builder.whenMatchedUpdate(values, is_new)
+        if verdicts is not None:
+            builder = builder.whenMatchedUpdate({"verdict": values["verdict"]})
+        return builder.whenNotMatchedInsertAll()
 
-    on = " AND ".join(f"old.{key} <=> new.{key}" for key in keys)
-    tables.merge(name, rows, MergeRule(on, clauses), batch=through)
+    added = rows if verdicts is None else _with_verdicts(rows, verdicts, keys)
+    tables.update(name, added, MergeRule(_same(keys), clauses))
 
 
-def remake(tables: Tables, name: str, events: DataFrame, changed: DataFrame, through: int) -> None:
+def _with_verdicts(rows: DataFrame, verdicts: DataFrame, keys: tuple[str, ...]) -> DataFrame:
+    """Add verdicts to rows. Other verdicts get a row without further values."""
+    same = reduce(Column.__and__, (F.col(f"r.{k}").eqNullSafe(F.col(f"v.{k}")) for k in keys))
+    both = rows.alias("r").join(verdicts.alias("v"), same, "full")
+    return both.select(
+        *(F.coalesce(f"r.{key}", f"v.{key}").alias(key) for key in keys),
+        *(F.col(f"r.{name}") for name in rows.columns if name not in (*keys, "verdict")),
+        F.col("v.verdict"),
+    )
+
+
+def remake(
+    tables: Tables, name: str, events: DataFrame, changed: DataFrame, batches: tuple[int, int]
+) -> None:
     """Recompute the rows of the gold table `name` that depend on one of the events in `changed`.
 
-    Each row is computed from all of its events, and gets the batch number `through`. Repeating the
-    call has no further effect.
+    Each row is computed from all of its events, and gets the number of the run's last batch.
+    `batches` are the first and the last batch. Repeating the call has no further effect.
     """
+    first, through = batches
     keys, rows_of = KEYS[name], ROWS[name]
     mine = events.join(F.broadcast(changed.select(*keys).distinct()), list(keys), "left_semi")
     made = rows_of(mine).withColumn("batch", F.lit(through).cast("long"))
+    columns = [field for field in tables.schemas[name].fieldNames() if field not in keys]
     values = {
-        field: _NOT_FROM_EVENTS.get(field, f"new.{field}")
-        for field in tables.schemas[name].fieldNames()
-        if field not in keys
+        field: f"{'old' if field in _NOT_FROM_EVENTS else 'new'}.{field}" for field in columns
     }
+    if "day_before" in columns:
+        values["day_before"] = day_before(first)
     if name in _STATES:
         values["state"] = _STATES[name].format_map(values)
-    on = " AND ".join(f"old.{key} <=> new.{key}" for key in keys)
-    rows = made.select(*tables.schemas[name].fieldNames())
-    rule = MergeRule(on, lambda builder: builder.whenMatchedUpdate(set=values))
-    tables.update(name, rows, rule)
+    rule = MergeRule(_same(keys), lambda builder: builder.whenMatchedUpdate(values))
+    tables.update(name, made, rule)
+
+
+def day_before(first: int) -> str:
+    """Return the SQL expression in a MERGE for the row's day before the run.
+
+    `first` is the run's first batch. A row with this or a later batch was already changed by the
+    run.
+    """
+    return f"CASE WHEN old.batch < {first} THEN old.day ELSE old.day_before END"
+
+
+def _same(keys: tuple[str, ...]) -> str:
+    return " AND ".join(f"old.{key} <=> new.{key}" for key in keys)
 
 
 _COMBINED: Final = {
@@ -227,7 +261,9 @@ _COMBINED: Final = {
         f"THEN new.{column} ELSE old.{column} END"
         for column, sequence in LATEST.items()
     },
-    **_NOT_FROM_EVENTS,
+    "day_before": "old.day",
+    "discarded": "old.discarded",
+    "discard_reason": "old.discard_reason",
     "time_quality": _WORST_QUALITY,
 }
 """SQL with which a MERGE combines the old and the new value of a column. For other columns, the new

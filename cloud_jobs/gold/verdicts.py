@@ -13,51 +13,54 @@ from typing import Final
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from cloud_jobs.audit.findings import SESSION, STORE
+from cloud_jobs.audit.findings import STORE
 from cloud_jobs.audit.run import Audit
+from cloud_jobs.gold.totals import KEYS
 from cloud_jobs.spark.few_rows import as_values
-from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.gold_schemas import AUDIT_DAILY
-from cloud_jobs.tables.merge import MergeRule
 
 _OF_MESSAGES: Final = ("held_once", "duplicate", "released_once", "fan_out")
+_COUNTS: Final = {"violations": "violation", "inconclusive": "inconclusive"}
+"""Columns that count findings, and the verdict that they count."""
 _OF_DELIVERIES: Final = ("identifier", "resent", "delivery", "session", "fan_out")
 
 
 def daily_verdicts(
-    silver: Tables, events: DataFrame, findings: DataFrame, through: int
+    events: DataFrame, segments: DataFrame, findings: DataFrame, through: int
 ) -> DataFrame:
     """Return rows of the table `audit_daily`: a verdict for each gateway and day with events.
 
     A finding counts for the day of its event. If the tables lack this event, the finding counts for
     the nearest earlier day with events. If the gateway has no events at all, the finding counts for
-    the last day on which ingestion examined a file of the gateway. `through` is the batch number
-    of the rows.
+    the last day on which ingestion examined a file of the gateway.
+
+    Args:
+        events: all events, with corrected times.
+        segments: rows of the table `segments`.
+        findings: the findings of the audit.
+        through: batch number of the rows.
     """
-    days = events.groupBy("gateway", "day").agg(F.min("sequence").alias("begins"))
-    own_days = events.select(*STORE, "sequence", F.col("day").alias("own_day"))
-    dated = findings.join(own_days, [*STORE, "sequence"], "left").withColumn(
-        "finding", F.monotonically_increasing_id()
+    days = as_values(events.groupBy("gateway", "day").agg(F.min("sequence").alias("begins")))
+    at_event = findings.groupBy(*STORE, "sequence").agg(
+        *(F.count_if(F.col("verdict") == kind).alias(name) for name, kind in _COUNTS.items())
     )
-    looked_at = silver.read("segments").groupBy("gateway").agg(
-        F.to_date(F.max("verified_at")).alias("looked_at")
-    )  # fmt: skip
+    own_days = events.select(*STORE, "sequence", F.col("day").alias("own_day"))
+    looked_at = segments.groupBy("gateway").agg(F.to_date(F.max("verified_at")).alias("looked_at"))
     is_before = F.col("begins") <= F.col("sequence")
     nearest = F.coalesce(
-        "own_day", F.max_by("day", F.when(is_before, F.col("begins"))), F.min("day"), "looked_at"
-    )
+        F.first("own_day"), F.max_by("day", F.when(is_before, F.col("begins"))), F.min("day"),
+        F.first("looked_at"),
+    )  # fmt: skip
     dated = (
-        dated.join(days, "gateway", "left")
+        at_event.join(own_days, [*STORE, "sequence"], "left")
+        .join(days, "gateway", "left")
         .join(looked_at, "gateway", "left")
-        .groupBy("finding", "gateway", "verdict", "own_day", "looked_at")
+        .groupBy(*at_event.columns)
         .agg(nearest.alias("day"))
     )
-    counted = dated.groupBy("gateway", "day").agg(
-        *(F.count_if(F.col("verdict") == kind).alias(name)
-          for kind, name in (("violation", "violations"), ("inconclusive", "inconclusive")))
-    )  # fmt: skip
-    rows = days.select("gateway", "day").join(counted, ["gateway", "day"], "full")
-    rows = rows.fillna(0, ["violations", "inconclusive"]).withColumn("batch", F.lit(through))
+    counted = dated.groupBy("gateway", "day").agg(*(F.sum(name).alias(name) for name in _COUNTS))
+    rows = days.select("gateway", "day").join(as_values(counted), ["gateway", "day"], "full")
+    rows = rows.fillna(0, [*_COUNTS]).withColumn("batch", F.lit(through))
     verdict = _worst(F.col("violations") > 0, F.col("inconclusive") > 0)
     return rows.withColumn("verdict", verdict).select(*AUDIT_DAILY.fieldNames())
 
@@ -66,25 +69,39 @@ def _worst(is_violation: Column, is_doubtful: Column) -> Column:
     return F.when(is_violation, "violation").when(is_doubtful, "inconclusive").otherwise("ok")
 
 
-def merge_message_verdicts(gold: Tables, audit: Audit) -> None:
-    """Write changed verdicts to the table `qos2_messages`."""
-    over = F.coalesce("released_sequence", "abandoned_sequence")
-    key = (*STORE, "message")
-    lives = gold.read("qos2_messages").select(
-        *key, F.coalesce("held_sequence", F.lit(0)).alias("began"), over.alias("ended"), "verdict"
-    )
-    _merge(gold, "qos2_messages", key, _verdicts_of(lives, audit, key, _OF_MESSAGES))
+def message_verdicts(old: DataFrame, new: DataFrame, audit: Audit) -> DataFrame:
+    """Return the changed verdicts of messages.
+
+    The columns are the keys of the table `qos2_messages` and `verdict`. `old` contains the rows of
+    this table, and `new` the rows that a run adds to it.
+    """
+    lives = _lives(
+        old, new, KEYS["qos2_messages"],
+        began=F.coalesce(F.max("held_sequence"), F.lit(0)),
+        ended=F.coalesce(F.max("released_sequence"), F.max("abandoned_sequence")),
+    )  # fmt: skip
+    return _verdicts_of(lives, audit, KEYS["qos2_messages"], _OF_MESSAGES)
 
 
-def merge_delivery_verdicts(gold: Tables, audit: Audit) -> None:
-    """Write changed verdicts to the table `qos2_deliveries`."""
-    is_over = F.col("completed").isNotNull() | F.col("dropped").isNotNull()
-    over = F.when(is_over, F.col("last_sequence"))
-    key = (*SESSION, "message")
-    lives = gold.read("qos2_deliveries").select(
-        *key, F.col("first_sequence").alias("began"), over.alias("ended"), "verdict"
+def delivery_verdicts(old: DataFrame, new: DataFrame, audit: Audit) -> DataFrame:
+    """Return the changed verdicts of deliveries, in the same way as `message_verdicts`."""
+    is_over = F.bool_or(F.col("completed").isNotNull() | F.col("dropped").isNotNull())
+    lives = _lives(
+        old, new, KEYS["qos2_deliveries"],
+        began=F.min("first_sequence"),
+        ended=F.when(is_over, F.max("last_sequence")),
+    )  # fmt: skip
+    return _verdicts_of(lives, audit, KEYS["qos2_deliveries"], _OF_DELIVERIES)
+
+
+def _lives(
+    old: DataFrame, new: DataFrame, key: tuple[str, ...], *, began: Column, ended: Column
+) -> DataFrame:
+    """Combine old and new rows to one row per message or delivery, as `_verdicts_of` expects."""
+    every = old.unionByName(new.select(old.columns))
+    return every.groupBy(*key).agg(
+        began.alias("began"), ended.alias("ended"), F.max("verdict").alias("verdict")
     )
-    _merge(gold, "qos2_deliveries", key, _verdicts_of(lives, audit, key, _OF_DELIVERIES))
 
 
 def _verdicts_of(
@@ -107,29 +124,18 @@ def _verdicts_of(
         F.bool_or(F.col("verdict") == "violation").alias("is_violation"),
         F.lit(True).alias("is_found"),
     )
-    gaps = audit.gaps.select("at", *(F.col(name).alias(f"of_{name}") for name in STORE))
-    within = (
-        (F.col("gateway") == F.col("of_gateway"))
-        & ((F.col("store") == F.col("of_store")) | (F.col("of_store") == ""))
-        & (F.col("at") > F.col("began"))
-        & (F.col("at") <= F.coalesce("ended", F.lit(2**62)))
-    )
-    cut = lives.join(F.broadcast(gaps), within, "left_semi").select(*key)
+    # The gaps of a gateway are in one row, so that the messages are joined only by equality.
+    gaps = audit.gaps.groupBy("gateway").agg(F.collect_list(F.struct("store", "at")).alias("gaps"))
+
+    def is_within(gap: Column) -> Column:
+        is_here = (gap["store"] == F.col("store")) | (gap["store"] == "")
+        return is_here & (gap["at"] > F.col("began")) & (gap["at"] <= last)
+
+    last = F.coalesce("ended", F.lit(2**62))
+    rows = lives.join(found, list(key), "left").join(F.broadcast(gaps), "gateway", "left")
     no = F.lit(False)
-    rows = (
-        lives.withColumnRenamed("verdict", "was")
-        .join(found, list(key), "left")
-        .join(cut.withColumn("is_cut", F.lit(True)), list(key), "left")
+    now = _worst(
+        F.coalesce("is_violation", no), F.coalesce("is_found", F.exists("gaps", is_within), no)
     )
-    verdict = _worst(F.coalesce("is_violation", no), F.coalesce("is_found", "is_cut", no))
-    now = rows.select(*key, "was", verdict.alias("verdict"))
-    return now.where("NOT (was <=> verdict)").drop("was")
-
-
-def _merge(gold: Tables, name: str, key: tuple[str, ...], rows: DataFrame) -> None:
-    changed = as_values(rows)
-    if changed.isEmpty():
-        return
-    same = " AND ".join(f"old.{column} = new.{column}" for column in key)
-    verdict = {"verdict": "new.verdict"}
-    gold.update(name, changed, MergeRule(same, lambda merge: merge.whenMatchedUpdate(verdict)))
+    changed = rows.withColumn("was", F.col("verdict")).withColumn("verdict", now)
+    return changed.where("NOT (was <=> verdict)").select(*key, "verdict")

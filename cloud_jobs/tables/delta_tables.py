@@ -213,11 +213,15 @@ class Tables:
         self.changed(name)
 
     def update(self, name: str, rows: DataFrame, rule: MergeRule) -> None:
-        """Merge rows into a table without a batch number.
+        """Merge rows into a table without a transaction of their own.
 
-        The rule must be such that a repeated call has no further effect.
+        The rule must be such that a repeated call has no further effect. Several tables can be
+        updated at the same time. The rows may lack columns that the rule does not use.
         """
-        rule.clauses(Merge(self.path(name), rows, rule.on)).execute()
+        source = self.hold(name, rows)
+        if source is not rows and source.isEmpty():
+            return
+        self._commit(name, lambda: rule.clauses(Merge(self.path(name), source, rule.on)).execute())
         self.changed(name)
 
     def replace(self, name: str, rows: DataFrame, where: str | None = None) -> None:

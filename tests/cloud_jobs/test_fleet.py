@@ -32,8 +32,9 @@ from tests.cloud_jobs.processes import (
 from tests.instruments.fleet.fleet import Truth, fleet_of
 
 SEED = 14
-GOLD_STEPS = ("begin", "clock_corrections", "boots", "qos2_messages", "qos2_deliveries",
-              "discarded", "qos2_daily", "gateway_health", "gaps", "audit")  # fmt: skip
+GOLD_STEPS = ("begin", "clock_corrections", "boots", "sessions", "sensors", "qos2_messages",
+              "qos2_deliveries", "discarded", "qos2_daily", "gateway_health", "gaps",
+              "audit_daily")  # fmt: skip
 SECONDS_MAX = 7_200
 CLUSTER = "local-cluster[2,1,1024]"
 SIZES = pytest.mark.parametrize(("gateways", "landings"), [(5, 2), (50, 4)])

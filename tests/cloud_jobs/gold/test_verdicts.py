@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import Row, SparkSession
 
 from cloud_jobs.audit.run import Audit
-from cloud_jobs.gold.verdicts import merge_message_verdicts
+from cloud_jobs.gold.held_tables import held_tables
+from cloud_jobs.gold.totals import merge_totals
+from cloud_jobs.gold.verdicts import message_verdicts
 from cloud_jobs.tables import making
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.gold_schemas import QOS2_MESSAGES
@@ -40,25 +43,68 @@ def test_messages_and_deliveries_have_the_verdict_of_their_case(
         assert case.verdict in rows
 
 
-def test_only_changed_verdicts_are_written(spark: SparkSession, tmp_path: Path) -> None:
-    gold = Tables(spark, str(tmp_path), {"qos2_messages": QOS2_MESSAGES}, marker="qos2_messages")
-    making.create(gold)
-    lives = [{"gateway": "gw", "store": "s", "message": number, "held_sequence": 2 * number,
-              "released_sequence": 2 * number + 1} for number in (1, 2, 3)]  # fmt: skip
-    gold.add_rows("qos2_messages", lives, batch=1)
-    gaps = spark.createDataFrame([("gw", "", 5)], "gateway string, store string, at long")
+GAPS = "gateway string, store string, at long"
+FINDINGS = "gateway string, store string, message long, check_name string, verdict string"
 
-    def written(verdict: str) -> tuple[dict[int, str], int]:
-        found = spark.createDataFrame(
-            [("gw", "s", 3, "duplicate", verdict)],
-            "gateway string, store string, message long, check_name string, verdict string",
-        )
-        merge_message_verdicts(gold, Audit(found, found, gaps))
-        history = spark.sql(f"DESCRIBE HISTORY delta.`{gold.path('qos2_messages')}`")
-        rows = {row["message"]: row["verdict"] for row in gold.read("qos2_messages").collect()}
-        return rows, history.count()
 
-    first, commits = written("violation")
+class Messages:
+    """The table `qos2_messages`, with a gap before event 5 of the gateway."""
+
+    def __init__(self, spark: SparkSession, root: Path) -> None:
+        schemas = {"qos2_messages": QOS2_MESSAGES}
+        self.gold = held_tables(Tables(spark, str(root), schemas, marker="qos2_messages"))
+        making.create(self.gold)
+
+    def run(self, first: int, rows: list[dict[str, Any]], verdict: str) -> dict[int, str]:
+        """Add rows. Message 3 has a finding with this verdict. Return the verdicts."""
+        spark = self.gold.spark
+        found = spark.createDataFrame([("gw", "s", 3, "duplicate", verdict)], FINDINGS)
+        gaps = spark.createDataFrame([("gw", "", 5)], GAPS)
+        empty = {"gateway": "gw", "store": "s", "batch": first, "duplicates": 0}
+        new = self.gold.frame("qos2_messages", [empty | row for row in rows])
+        audit = Audit(found, found, gaps, found)
+        changed = message_verdicts(self.gold.read("qos2_messages"), new, audit)
+        merge_totals(self.gold, "qos2_messages", new, first, changed)
+        return {row["message"]: row["verdict"] for row in self.rows()}
+
+    def rows(self) -> list[Row]:
+        return self.gold.read("qos2_messages").collect()
+
+    def commits(self) -> int:
+        path = self.gold.path("qos2_messages")
+        return self.gold.spark.sql(f"DESCRIBE HISTORY delta.`{path}`").count()
+
+
+@pytest.fixture
+def messages(spark: SparkSession, tmp_path: Path) -> Messages:
+    return Messages(spark, tmp_path)
+
+
+def test_new_messages_have_their_verdicts_at_once_and_only_changed_ones_are_written(
+    messages: Messages,
+) -> None:
+    before = messages.commits()
+    new = [{"message": number, "held_sequence": 2 * number, "released_sequence": 2 * number + 1}
+           for number in (1, 2, 3)]  # fmt: skip
+    first = messages.run(1, new, "violation")
     assert first == {1: "ok", 2: "inconclusive", 3: "violation"}
-    assert written("violation") == (first, commits)
-    assert written("inconclusive") == (first | {3: "inconclusive"}, commits + 1)
+    assert messages.commits() == before + 1
+    assert messages.run(2, [], "violation") == first
+    assert messages.commits() == before + 1
+    assert messages.run(2, [], "inconclusive") == first | {3: "inconclusive"}
+    assert messages.commits() == before + 2
+
+
+def test_a_message_is_judged_by_the_events_of_all_runs_and_counted_once(
+    messages: Messages,
+) -> None:
+    held = {"message": 1, "held_sequence": 2, "duplicates": 1}
+    assert messages.run(1, [held], "ok") == {1: "inconclusive"}
+    earlier = {"message": 2, "held_sequence": 1, "released_sequence": 3}
+    assert messages.run(2, [earlier], "ok") == {1: "inconclusive", 2: "ok"}
+    released = {"message": 1, "released_sequence": 4, "duplicates": 1}
+    # The gap is before event 5, so the message ended before it.
+    assert messages.run(3, [released], "ok") == {1: "ok", 2: "ok"}
+    assert messages.run(3, [released], "ok") == {1: "ok", 2: "ok"}  # as after a crash
+    (row,) = [row for row in messages.rows() if row["message"] == 1]
+    assert (row["duplicates"], row["state"], row["batch"]) == (2, "released", 3)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from cloud_jobs.ingest.segment_columns import verify_in_columns
+from gateway.tools.audit.run import Audit
 from tests.instruments.benchmarks.cloud.fleet import Gateway, land
 from tests.instruments.benchmarks.cloud.processor import measured
 
@@ -25,3 +26,9 @@ def test_a_gateways_log_goes_on_from_segment_to_segment(tmp_path: Path) -> None:
         of_gateway += events.column("sequence").to_pylist()
     assert sum(map(len, sequences.values())) == landed
     assert all(found == list(range(1, len(found) + 1)) for found in sequences.values())
+
+
+def test_the_gateways_own_audit_finds_nothing_in_a_log(tmp_path: Path) -> None:
+    land(tmp_path, [Gateway(1)], events=400, segment_events=100)
+    findings = Audit(tmp_path, lambda _events, _what: None).folder(tmp_path)
+    assert (findings.verdict, findings.exceptions) == ("ok", [])
