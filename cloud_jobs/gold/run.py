@@ -2,9 +2,9 @@
 
 A run first commits the range of its batches. If it is interrupted, the next run finishes it with
 the same batches, and then processes newer ones. Some tables are updated by a merge with the rows of
-the new batches. Each merge is committed with the number of the run's last batch, so that a repeated
-merge has no effect. The other tables are computed again for the days that changed. If a batch
-withdrew events of earlier batches, all tables are emptied and computed again.
+the new batches. A merge does not change rows that already have a batch of the run, so that a
+repeated merge has no effect. The other tables are computed again for the days that changed. If a
+batch withdrew events of earlier batches, all tables are emptied and computed again.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from cloud_jobs.gold.steps import Progress, Report, update_tables
 from cloud_jobs.ingest.withdrawal import WITHDRAWN
 from cloud_jobs.limits import EVENTS_SMALL_MAX, VALUES_MAX
 from cloud_jobs.spark.effort import small_effort
+from cloud_jobs.spark.side_by_side import side_by_side
 from cloud_jobs.tables import making
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.gold_schemas import GOLD_TABLES
@@ -28,8 +29,8 @@ from cloud_jobs.tables.gold_schemas import GOLD_TABLES
 VERSION: Final = 4
 """Version of the gold tables. Tables of an earlier version are emptied and computed again."""
 APPLICATION: Final = f"oncegate-gold/{VERSION}"
-"""Prefix of the transactions of all writes. It contains the version, because tables that are
-computed again start at batch 1."""
+"""Prefix of the transactions of appends. It contains the version, because tables that are computed
+again start at batch 1."""
 _RUNS: Final = "gold_runs"
 _LARGE: Final = frozenset(
     {"events", "sensor_readings", "qos2_messages", "qos2_deliveries", "sensor_quarters"}
@@ -87,6 +88,11 @@ def update_gold(
         making.create(gold, making.remake)
         large = _LARGE if events > VALUES_MAX else frozenset()
         silver, gold = held_tables(silver, large), held_tables(gold, large | _READ_ONCE)
+        with side_by_side() as submit:
+            # Each run needs these tables first. They are held from now on.
+            submit(gold.read, _RUNS)
+            submit(silver.read, "segments")
+            submit(silver.read, "events")
         return _update(silver, gold, progress, after_step, is_audited=is_audited)
 
 

@@ -5,10 +5,11 @@ The audit runs at the same time, because it only reads ingested tables.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
 from functools import partial
+from itertools import count
 from typing import Final, NamedTuple
 
 from pyspark.sql import DataFrame
@@ -22,6 +23,7 @@ from cloud_jobs.gold.sensor_gaps import sensor_gaps_of
 from cloud_jobs.gold.times import BOOT, merge_corrections, timed
 from cloud_jobs.gold.totals import ROWS, merge_totals, remake
 from cloud_jobs.gold.verdicts import daily_verdicts, delivery_verdicts, message_verdicts
+from cloud_jobs.limits import QUERIES_AT_A_TIME_MAX
 from cloud_jobs.spark.few_rows import as_values, held
 from cloud_jobs.spark.side_by_side import side_by_side
 from cloud_jobs.tables.delta_tables import Tables
@@ -29,14 +31,14 @@ from cloud_jobs.tables.gold_schemas import GAPS
 
 Progress = Callable[[str], None]
 Steps = Mapping[str, Callable[[], None]]
-"""Functions that update one or two tables each, by the name of the step."""
+"""Functions that update one or two tables each, by the name of the step. They run in this order."""
 AUDIT: Final = "audit"
 PHASES: Final = {
-    AUDIT: "audit", "clock_corrections": "clock corrections", "boots": "starts of gateways",
-    "sessions": "sessions", "sensors": "readings by quarter hour and day",
-    "qos2_messages": "messages at QoS 2", "qos2_deliveries": "deliveries", "qos2_daily": "days",
-    "gaps": "gaps"}  # fmt: skip
-"""Steps that are shown as progress, in the order in which they begin, with their text."""
+    AUDIT: "audit", "clock_corrections": "clock corrections", "sessions": "sessions",
+    "boots": "starts of gateways", "gateway_health": "health of gateways",
+    "sensors": "readings by quarter hour and day", "qos2_deliveries": "deliveries",
+    "qos2_messages": "messages at QoS 2", "qos2_daily": "days", "gaps": "gaps"}  # fmt: skip
+"""Steps that are shown as progress, with their text."""
 _VERDICTS: Final = {"qos2_messages": message_verdicts, "qos2_deliveries": delivery_verdicts}
 
 
@@ -47,14 +49,18 @@ class Report(NamedTuple):
     """Gets the text of each step that is shown, when the step begins."""
     after_step: Progress
     """Gets the name of each step after its commits."""
-    phases: tuple[str, ...] = tuple(PHASES)
-    """Steps of the run that are shown."""
 
     def begin(self, step: str) -> None:
         """Report that a step begins. Some steps are not shown."""
-        if step in self.phases:
-            number = self.phases.index(step) + 1
-            self.progress(f"step {number} of {len(self.phases)}: {PHASES[step]}")
+        if step in PHASES:
+            self.progress(PHASES[step])
+
+    def numbered(self, steps: int) -> Report:
+        """Return functions that also number the texts, of which there are `steps`."""
+        numbers = count(1)
+        return self._replace(
+            progress=lambda text: self.progress(f"step {next(numbers)} of {steps}: {text}")
+        )
 
 
 def update_tables(
@@ -65,8 +71,7 @@ def update_tables(
     There are no batches if the last number is less than the first. The run then only writes the
     verdicts of the audit.
     """
-    if not is_audited:
-        report = report._replace(phases=tuple(name for name in PHASES if name != AUDIT))
+    report = report.numbered(len(PHASES) if is_audited else len(PHASES) - 1)
     with ExitStack() as stack:
         audit = stack.enter_context(_audit_meanwhile(silver, report)) if is_audited else None
         changes = _changes(silver, gold, batches, report, stack)
@@ -75,41 +80,51 @@ def update_tables(
         def totals(name: str) -> Callable[[], None]:
             return lambda: _update_totals(gold, name, changes, moved, audit)
 
-        # In each stage, every step writes other tables, and none changes what another reads. The
-        # steps that wait for the audit come last.
-        first_stage: Steps = {
-            "boots": totals("boots"),
-            "sessions": totals("sessions"),
-            "sensors": partial(update_sensors, silver, gold, changes),
-            "qos2_messages": totals("qos2_messages"),
-            "qos2_deliveries": totals("qos2_deliveries"),
-        }
-        _complete(first_stage, report)
-        discard(gold, *batches)
-        report.after_step("discarded")
-        last_stage = {
-            "qos2_daily": partial(update_daily, gold, changes),
-            "gateway_health": partial(update_health, gold, silver.read("segments"), changes),
-            "gaps": partial(_update_gaps, silver, gold, changes, audit),
-        }
+        segments = silver.read("segments")
+        health = partial(update_health, gold, segments, changes)
+        _complete(
+            [
+                {
+                    "sessions": totals("sessions"),
+                    "qos2_deliveries": totals("qos2_deliveries"),
+                    "discarded": partial(discard, gold, *batches),
+                },
+                {"boots": totals("boots"), "gateway_health": health},
+                {"sensors": partial(update_sensors, silver, gold, changes)},
+                {"qos2_messages": totals("qos2_messages")},
+            ],
+            report,
+            # The audit is one of the queries that run at a time.
+            QUERIES_AT_A_TIME_MAX - 1 if audit is not None else QUERIES_AT_A_TIME_MAX,
+        )
+        last: list[Steps] = [
+            {"qos2_daily": partial(update_daily, gold, changes)},
+            {"gaps": partial(_update_gaps, silver, gold, changes, audit)},
+        ]
         if audit is not None:
-            last_stage["audit_daily"] = partial(
-                _update_audit_daily, silver, gold, changes, audit.result()
-            )
-        _complete(last_stage, report)
+            update = partial(_update_audit_daily, silver, gold, changes, audit.result())
+            last.append({"audit_daily": update})
+        _complete(last, report)
 
 
-def _complete(steps: Steps, report: Report) -> None:
-    """Execute steps concurrently. If one fails, the others are still completed."""
+def _complete(
+    chains: Iterable[Steps], report: Report, threads: int = QUERIES_AT_A_TIME_MAX
+) -> None:
+    """Execute chains of steps concurrently, and the steps of each chain one after the other.
 
-    def complete(name: str, step: Callable[[], None]) -> None:
-        report.begin(name)
-        step()
-        report.after_step(name)
+    The steps of two chains write different tables, and none changes what another chain reads. If a
+    step fails, the other chains are still completed.
+    """
 
-    with side_by_side() as submit:
+    def complete(steps: Steps) -> None:
         for name, step in steps.items():
-            submit(complete, name, step)
+            report.begin(name)
+            step()
+            report.after_step(name)
+
+    with side_by_side(threads) as submit:
+        for steps in chains:
+            submit(complete, steps)
 
 
 @contextmanager

@@ -23,14 +23,14 @@ class Submit(Protocol):
 
 
 @contextmanager
-def side_by_side() -> Iterator[Submit]:
-    """Yield a function that runs up to QUERIES_AT_A_TIME_MAX other functions concurrently.
+def side_by_side(threads: int = QUERIES_AT_A_TIME_MAX) -> Iterator[Submit]:
+    """Yield a function that runs up to `threads` other functions concurrently.
 
     After the block, wait for all of these functions, and raise the first exception, if any.
     """
     futures: list[Future[object]] = []
 
-    with ThreadPoolExecutor(QUERIES_AT_A_TIME_MAX, "query") as queries:
+    with ThreadPoolExecutor(threads, "query") as queries:
 
         def submit(do: Callable[..., T], /, *arguments: object) -> Future[T]:
             future = queries.submit(do, *arguments)

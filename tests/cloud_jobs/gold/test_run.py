@@ -42,7 +42,8 @@ def test_a_run_that_died_is_finished_first_wherever_it_died(
     golden: Place, ingested: Ingested, tmp_path: Path
 ) -> None:
     place = ingested.before_the_second_batch(tmp_path)
-    steps = ("begin", "clock_corrections", "qos2_messages", "gateway_health", "gaps")
+    steps = ("begin", "clock_corrections", "sessions", "qos2_messages", "qos2_deliveries",
+             "discarded", "gateway_health", "gaps")  # fmt: skip
     for step in steps:
         killed_at(step, lambda die: made_gold(place, die))
         # Segments that landed meanwhile are not part of this run.
