@@ -25,13 +25,17 @@ class Gateway:
         lines = list(self._start())
         while len(lines) < events:
             lines += self._next_reading()
-        for index, line in enumerate(lines):
-            if line["event"] == "delivery_started":
-                # A gateway logs a release and the resulting deliveries as one batch.
-                line["time"] = self.log.time_ms + 10 * (index - 1)
-        made = self.log.seal(lines)
+        made = self.log.seal(self._at_one_time(lines))
         self.log.segments.clear()
         return made.name, made.content
+
+    def _at_one_time(self, lines: list[Event]) -> Iterator[Event]:
+        """Start each delivery at the time of its release, because gateways log both as one batch."""
+        for index, line in enumerate(lines):
+            if line["event"] == "delivery_started":
+                yield {**line, "time": self.log.time_ms + 10 * (index - 1)}
+            else:
+                yield line
 
     def _start(self) -> Iterator[Event]:
         if self._begins:
