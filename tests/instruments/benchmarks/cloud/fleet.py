@@ -30,7 +30,7 @@ class Gateway:
         return made.name, made.content
 
     def _at_one_time(self, lines: list[Event]) -> Iterator[Event]:
-        """Start each delivery at the time of its release, because gateways log both as one batch."""
+        """Start each delivery at the time of its release: gateways log both as one batch."""
         for index, line in enumerate(lines):
             if line["event"] == "delivery_started":
                 yield {**line, "time": self.log.time_ms + 10 * (index - 1)}
