@@ -97,14 +97,17 @@ def update_tables(
             # The audit is one of the queries that run at a time.
             QUERIES_AT_A_TIME_MAX - 1 if audit is not None else QUERIES_AT_A_TIME_MAX,
         )
-        last: list[Steps] = [
-            {"qos2_daily": partial(update_daily, gold, changes)},
-            {"gaps": partial(_update_gaps, silver, gold, changes, audit)},
-        ]
-        if audit is not None:
-            update = partial(_update_audit_daily, silver, gold, changes, audit.result())
-            last.append({"audit_daily": update})
-        _complete(last, report)
+        _complete(_last_steps(silver, gold, changes, audit), report)
+
+
+def _last_steps(
+    silver: Tables, gold: Tables, changes: Changes, audit: Future[Audit] | None
+) -> Iterator[Steps]:
+    """Yield the steps that need the results of other steps or of the audit."""
+    yield {"qos2_daily": partial(update_daily, gold, changes)}
+    yield {"gaps": partial(_update_gaps, silver, gold, changes, audit)}
+    if audit is not None:
+        yield {"audit_daily": partial(_update_audit_daily, silver, gold, changes, audit.result())}
 
 
 def _complete(

@@ -80,7 +80,7 @@ def messages(spark: SparkSession, tmp_path: Path) -> Messages:
     return Messages(spark, tmp_path)
 
 
-def test_new_messages_have_their_verdicts_at_once_and_only_changed_ones_are_written(
+def test_new_messages_are_written_with_their_verdicts_and_others_only_if_a_verdict_changed(
     messages: Messages,
 ) -> None:
     before = messages.commits()
