@@ -142,17 +142,18 @@ def _execute(
     *,
     is_audited: bool,
 ) -> int:
-    """Execute a run, and record that it is done.
+    """Execute a run, and record that it is done. A run with nothing to do is not recorded.
 
     If the argument `is_audited` is True, also audit the ingested tables. Return the number of the
     last audited batch, from this run or an earlier one.
     """
     after_step("begin")
+    if not run.batches and not is_audited:
+        return run.audited_through
     batches = (run.first, run.through)
     update_tables(silver, gold, batches, Report(progress, after_step), is_audited=is_audited)
     audited_through = run.through if is_audited else run.audited_through
-    if run.batches or is_audited:
-        _record_run(gold, run, is_done=True, audited_through=audited_through)
+    _record_run(gold, run, is_done=True, audited_through=audited_through)
     return audited_through
 
 
