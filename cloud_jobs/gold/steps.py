@@ -154,7 +154,7 @@ def _changes(
     report.begin("clock_corrections")
     merge_corrections(silver, gold, first, through)
     report.after_step("clock_corrections")
-    corrections = as_values(gold.read("clock_corrections"))
+    corrections = gold.read("clock_corrections")
     # Each table is computed from these events.
     fresh = stack.enter_context(held(timed(written.where(new), corrections)))
     changed = as_values(corrections.where(new))
@@ -177,9 +177,10 @@ def _update_totals(
     moved: DataFrame | None,
     audit: Future[Audit] | None,
 ) -> None:
-    rows = gold.hold(name, ROWS[name](changes.fresh))
+    rows = ROWS[name](changes.fresh)
     verdicts = None
     if audit is not None and name in _VERDICTS:
+        rows = gold.hold(name, rows)
         verdicts = _VERDICTS[name](gold.read(name), rows, audit.result())
     merge_totals(gold, name, rows, changes.first, verdicts)
     if moved is not None:

@@ -20,9 +20,9 @@ from cloud_jobs.spark.few_rows import as_values
 from cloud_jobs.tables.gold_schemas import AUDIT_DAILY
 
 _OF_MESSAGES: Final = ("held_once", "duplicate", "released_once", "fan_out")
+_OF_DELIVERIES: Final = ("identifier", "resent", "delivery", "session", "fan_out")
 _COUNTS: Final = {"violations": "violation", "inconclusive": "inconclusive"}
 """Columns that count findings, and the verdict that they count."""
-_OF_DELIVERIES: Final = ("identifier", "resent", "delivery", "session", "fan_out")
 
 
 def daily_verdicts(

@@ -201,13 +201,10 @@ class Tables:
                 stores a copy of them first, because a MERGE reads its rows twice.
         """
         contract = rows.select(*self.schemas[name].fieldNames())
-        source = self.hold(name, contract)
-        # Rows in memory do not change.
-        stable = is_stable or source is not contract
 
         def write() -> None:
-            with _merging, self._transaction(name, step, batch, is_stable=stable):
-                rule.clauses(Merge(self.path(name), source, rule.on)).execute()
+            with _merging, self._transaction(name, step, batch, is_stable=is_stable):
+                rule.clauses(Merge(self.path(name), contract, rule.on)).execute()
 
         self._commit(name, write)
         self.changed(name)

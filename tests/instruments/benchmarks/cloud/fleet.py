@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
-from tests.contract.segments import Event, LogWriter, opened, payload_of
+from tests.contract.segments import Event, LogWriter, numbered, opened, payload_of
 
 EVENTS_OF_A_READING: Final = 5
 PUBLISHER, SUBSCRIBER = (1, "oncegate-bridge"), (2, "dashboard")
@@ -31,11 +32,11 @@ class Gateway:
 
     def _at_one_time(self, lines: list[Event]) -> Iterator[Event]:
         """Start each delivery at the time of its release: gateways log both as one batch."""
-        for index, line in enumerate(lines):
-            if line["event"] == "delivery_started":
-                yield {**line, "time": self.log.time_ms + 10 * (index - 1)}
-            else:
-                yield line
+        timed = numbered(lines, self.log.sequence, self.log.time_ms)
+        yield timed[0]
+        for before, event in pairwise(timed):
+            is_start = event["event"] == "delivery_started"
+            yield {**event, "time": before["time"]} if is_start else event
 
     def _start(self) -> Iterator[Event]:
         if self._begins:
