@@ -155,6 +155,25 @@ def matches_of(releases: DataFrame, events: DataFrame) -> DataFrame:
     )
 
 
+def with_counts(releases: DataFrame, with_release: DataFrame, events: DataFrame) -> DataFrame:
+    """Add columns to the result of `releases_of`.
+
+    `entries` is the number of queue entries that were logged with the release (`with_release`).
+    `last_time` is the time of the last event in the store. `may_be_5` is True if the publisher has
+    used MQTT 5.0. `events` are all events.
+    """
+    fives = events.where("protocol = 5").select(*STORE, F.col("session").alias("publisher"))
+    last = events.groupBy(*STORE).agg(F.max("time").alias("last_time"))
+    counted = with_release.groupBy(*RELEASE).agg(F.count("*").alias("entries"))
+    return (
+        releases.join(counted, list(RELEASE), "left")
+        .join(last, list(STORE))
+        .join(fives.distinct().withColumn("may_be_5", F.lit(True)), [*STORE, "publisher"], "left")
+        .withColumn("entries", F.coalesce("entries", F.lit(0)))
+        .withColumn("may_be_5", F.coalesce("may_be_5", F.lit(False)))
+    )
+
+
 def wrong_releases(
     releases: DataFrame, matched: DataFrame, with_release: DataFrame, events: DataFrame
 ) -> DataFrame:
@@ -163,21 +182,11 @@ def wrong_releases(
     Return the findings of the audit check `fan_out`.
 
     Args:
-        releases: result of `releases_of`. `broken` is True if the log has a gap before the release.
+        releases: result of `with_counts`. `broken` is True if the log has a gap before the release.
         matched: result of `matches_of`: the matching subscriptions of each release.
         with_release: the queue entries that were logged with the release of their message.
         events: all events.
     """
-    fives = events.where("protocol = 5").select(*STORE, F.col("session").alias("publisher"))
-    last = events.groupBy(*STORE).agg(F.max("time").alias("last_time"))
-    counted = with_release.groupBy(*RELEASE).agg(F.count("*").alias("entries"))
-    releases = (
-        releases.join(counted, list(RELEASE), "left")
-        .join(last, list(STORE))
-        .join(fives.distinct().withColumn("may_be_5", F.lit(True)), [*STORE, "publisher"], "left")
-        .withColumn("entries", F.coalesce("entries", F.lit(0)))
-        .withColumn("may_be_5", F.coalesce("may_be_5", F.lit(False)))
-    )
     text = F.concat(
         F.lit("message "), "message", F.lit(" matched "), "matched", F.lit(" sessions and has "),
         "entries", F.lit(" entries"),
@@ -210,15 +219,19 @@ def _missing_entries(releases: DataFrame, matched: DataFrame, with_release: Data
     rows = absent.withColumn("sequence", F.col("released_at"))
     is_cut = (F.col("time") == F.col("last_time")) & (F.col("entries") < F.col("matched"))
     may = F.col("may_be_5") & ((F.col("matched") == 0) | (F.col("publisher") == F.col("session")))
-    text = F.concat(F.lit("message "), "message", F.lit(" never reached this session's queue"))
-    since = F.col("subscribed_at")
-    maybe = F.when(is_cut, "; the end of its batch is not here").otherwise(
-        "; it may have expired before its release, or the subscription may progress no local"
+    why = (
+        F.when(is_cut, "; the end of its batch is not here")
+        .when(
+            may,
+            "; it may have expired before its release, or the subscription may progress no local",
+        )
+        .otherwise(", which subscribes")
     )
-    doubtful = rows.where(is_cut | may)
-    return finding(
-        rows.where(~(is_cut | may)), "fan_out", F.concat(text, F.lit(", which subscribes")), since
-    ).unionByName(finding(doubtful, "fan_out", F.concat(text, maybe), since, "inconclusive"))
+    text = F.concat(F.lit("message "), "message", F.lit(" never reached this session's queue"), why)
+    verdict = F.when(is_cut | may, "inconclusive").otherwise("violation")
+    # Without the number of matching sessions, nothing can be said.
+    known = rows.where((is_cut | may).isNotNull())
+    return finding(known, "fan_out", text, F.col("subscribed_at"), verdict)
 
 
 def _surplus_entries(releases: DataFrame, matched: DataFrame, with_release: DataFrame) -> DataFrame:

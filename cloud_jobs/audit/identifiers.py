@@ -14,6 +14,10 @@ from pyspark.sql import functions as F
 from cloud_jobs.audit.findings import INBOUND, OUTBOUND, SESSION, STORE, finding, is_event
 
 _FREE: Final = ("message_released", "message_abandoned", "delivery_completed")
+_USE: Final = (
+    *SESSION, "sequence", "event", "message", "packet_id", "packet",
+    "state", "after", "before", "since", "granted", "is_last",
+)  # fmt: skip
 
 
 def uses_of(events: DataFrame) -> DataFrame:
@@ -43,6 +47,7 @@ def uses_of(events: DataFrame) -> DataFrame:
         .withColumn("granted", F.last(started_qos, ignorenulls=True).over(so_far))
         .withColumn("after", F.coalesce("after", "state", F.lit("free")))
         .withColumn("is_last", F.lead("sequence").over(in_turn).isNull())
+        .select(*_USE)
     )
 
 

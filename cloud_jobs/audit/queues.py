@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from cloud_jobs.audit.findings import SESSION, WHOLE_ONLY, finding, is_event
+
+_USE: Final = (
+    *SESSION, "position", "sequence", "time", "event", "message",
+    "use", "first_event", "first_message", "since", "next_event",
+)  # fmt: skip
 
 
 def position_uses(events: DataFrame) -> DataFrame:
@@ -22,6 +29,7 @@ def position_uses(events: DataFrame) -> DataFrame:
         .withColumn("first_message", F.first("message").over(in_turn))
         .withColumn("since", F.first("sequence").over(in_turn))
         .withColumn("next_event", F.lead("event").over(in_turn))
+        .select(*_USE)
     )
 
 

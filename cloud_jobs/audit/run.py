@@ -107,12 +107,13 @@ def findings_of(
             releases.drop("broken", "message", "time", "publisher", "matched"), events
         )
     )
+    counted = keep(fan_out.with_counts(releases, with_release, events))
     every = [
         identifiers.wrong_identifiers(used, events),
         identifiers.received_twice(events),
         queues.wrong_positions(positions),
         sessions.absent_sessions(events),
-        fan_out.wrong_releases(releases, matched, with_release, events),
+        fan_out.wrong_releases(counted, matched, with_release, events),
     ]
     # Without rows to check, Spark would still plan these queries.
     if not waiting.isEmpty():

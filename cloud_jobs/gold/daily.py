@@ -5,6 +5,7 @@ If a run changes a gateway's data for a day, all rows of this gateway and day ar
 
 from __future__ import annotations
 
+from datetime import date
 from functools import reduce
 from typing import Final, NamedTuple
 
@@ -16,11 +17,13 @@ from cloud_jobs.gold.drops import drops_of, published_at_qos2
 from cloud_jobs.gold.offline import offline_days
 from cloud_jobs.gold.readings import SERIES, with_corrected_times
 from cloud_jobs.gold.sensors import days_of, days_touched, last_readings, on_moved_days, quarters_of
-from cloud_jobs.gold.times import timed
+from cloud_jobs.gold.times import TIMED, timed
 from cloud_jobs.spark.few_rows import as_values, held
 from cloud_jobs.tables.delta_tables import Tables
 
 _DAY: Final = ("gateway", "day")
+_COUNTED: Final = ("event", "message", "client_id", "reason", "recovery", "batch")
+"""Columns of `events` that `gateway_health` and `drops` need, in addition to TIMED."""
 _OFFLINE: Final = "offline_seconds"
 
 
@@ -71,9 +74,8 @@ def update_health(gold: Tables, segments: DataFrame, changes: Changes) -> None:
         "gateway", F.col("written_day").alias("day")
     )
     partitions = as_values(days.unionByName(elsewhere).distinct())
-    whole_days = _rows_of_days(
-        timed(_rows_of_days(changes.written, partitions), changes.corrections), days
-    )
+    written = changes.written.select(*TIMED, *_COUNTED)
+    whole_days = _rows_of_days(timed(_rows_of_days(written, partitions), changes.corrections), days)
     with held(whole_days) as whole:
         _replace_health(gold, days, gateway_health(whole, segments))
         drops, before = as_values(drops_of(whole, changes.written)), gold.read("drops")
@@ -116,10 +118,10 @@ def update_sensors(silver: Tables, gold: Tables, changes: Changes) -> None:
     later = as_values(on_moved_days(series_days, moved))
     own = new.select(*SERIES, "day").unionByName(later).distinct()
     days = as_values(days_touched(own, series_days).unionByName(moved).distinct())
-    ends = days.agg(F.min("day"), F.max("day")).first()
-    if ends is None or ends[0] is None:
+    listed = _listed(days)
+    if not listed:
         return
-    near = _near(readings, *(f"TIMESTAMP '{day} 00:00:00'" for day in ends))
+    near = _near(readings, *(f"TIMESTAMP '{day} 00:00:00'" for day in (listed[0], listed[-1])))
     gateways = F.broadcast(days.select("gateway").distinct())
     whole = _rows_of_days(
         with_corrected_times(near.join(gateways, "gateway", "left_semi"), changes.corrections), days
@@ -162,13 +164,20 @@ def _rows_of_other_days(rows: DataFrame, days: DataFrame) -> DataFrame:
     return rows.join(F.broadcast(days), [*_DAY], "left_anti")
 
 
+def _listed(days: DataFrame) -> list[date]:
+    """Return the distinct days, the earliest first."""
+    # For a distinct column, Spark would shuffle rows that are in memory.
+    found: list[date] = days.select("day").toArrow()["day"].unique().drop_null().to_pylist()
+    return sorted(found)
+
+
 def put_days(gold: Tables, name: str, days: DataFrame, rows: DataFrame) -> None:
     """Replace the rows of a gold table for the gateways and days in `days`, in one commit.
 
     `gold` are the gold tables, and `name` is the table's name. Repeating the call has no further
     effect.
     """
-    listed = sorted(row[0] for row in days.select("day").distinct().collect())
+    listed = _listed(days)
     if not listed:
         return
     dates = ", ".join(f"DATE '{day}'" for day in listed)

@@ -25,6 +25,8 @@ class HeldTables(Tables):
 
     large: frozenset[str] = frozenset()
     """Tables with too many rows to hold."""
+    unread: frozenset[str] = frozenset()
+    """Columns that the run does not read. They are not held."""
     _held: dict[str, DataFrame] = field(default_factory=dict)
     _reading: dict[str, Lock] = field(default_factory=dict)
 
@@ -39,7 +41,8 @@ class HeldTables(Tables):
             return Tables.read(self, name)
         with self._reading[name]:
             if name not in self._held:
-                self._held[name] = self.hold(name, Tables.read(self, name))
+                rows = Tables.read(self, name).drop(*self.unread)
+                self._held[name] = self.hold(name, rows)
             return self._held[name]
 
     def hold(self, name: str, rows: DataFrame) -> DataFrame:
@@ -52,7 +55,11 @@ class HeldTables(Tables):
             self._held.pop(name, None)
 
 
-def held_tables(tables: Tables, large: Iterable[str] = ()) -> HeldTables:
-    """Return the tables for one run, which holds their rows, except those of `large` tables."""
+def held_tables(
+    tables: Tables, large: Iterable[str] = (), unread: Iterable[str] = ()
+) -> HeldTables:
+    """Return the tables for one run, which holds their rows.
+
+    The rows of `large` tables and the columns in `unread` are not held."""
     own = {one.name: getattr(tables, one.name) for one in fields(tables)}
-    return HeldTables(**own, large=frozenset(large))
+    return HeldTables(**own, large=frozenset(large), unread=frozenset(unread))

@@ -36,6 +36,10 @@ _LARGE: Final = frozenset(
     {"events", "sensor_readings", "qos2_messages", "qos2_deliveries", "sensor_quarters"}
 )
 """Tables that grow with the number of events or readings."""
+_UNREAD: Final = frozenset(
+    {"payload", "payload_base64", "payload_sha256", "extra", "identity", "data_value"}
+)
+"""Columns of ingested tables that no gold table needs. Payloads are most of the bytes."""
 _READ_ONCE: Final = frozenset({"qos2_daily", "sensor_quarters"})
 """Tables that only one query of a run reads."""
 
@@ -87,7 +91,8 @@ def update_gold(
     with small_effort(spark, is_small=events <= EVENTS_SMALL_MAX):
         making.create(gold, making.remake)
         large = _LARGE if events > VALUES_MAX else frozenset()
-        silver, gold = held_tables(silver, large), held_tables(gold, large | _READ_ONCE)
+        silver = held_tables(silver, large, _UNREAD)
+        gold = held_tables(gold, large | _READ_ONCE)
         with side_by_side() as submit:
             # Each run needs these tables first. They are held from now on.
             submit(gold.read, _RUNS)

@@ -20,7 +20,7 @@ from cloud_jobs.audit.run import Audit, audit_of
 from cloud_jobs.gold.daily import Changes, update_daily, update_health, update_sensors
 from cloud_jobs.gold.drops import discard
 from cloud_jobs.gold.sensor_gaps import sensor_gaps_of
-from cloud_jobs.gold.times import BOOT, merge_corrections, timed
+from cloud_jobs.gold.times import BOOT, TIMED, merge_corrections, timed
 from cloud_jobs.gold.totals import ROWS, merge_totals, remake
 from cloud_jobs.gold.verdicts import daily_verdicts, delivery_verdicts, message_verdicts
 from cloud_jobs.limits import QUERIES_AT_A_TIME_MAX
@@ -201,7 +201,7 @@ def _update_gaps(
 
 
 def _update_audit_daily(silver: Tables, gold: Tables, changes: Changes, audit: Audit) -> None:
-    events = timed(silver.read("events"), changes.corrections)
+    events = timed(silver.read("events").select(*TIMED), changes.corrections)
     rows = daily_verdicts(events, silver.read("segments"), audit.findings, changes.through)
     gold.replace("audit_daily", rows)
 
@@ -214,7 +214,7 @@ def gaps_by_day(
     A gap in the log belongs to the earliest day in the segment after it. If `corrections` are
     given, the times of this segment are corrected first. `holes` is the result of `gaps_of`.
     """
-    events = silver.read("events")
+    events = silver.read("events").select(*TIMED)
     if corrections is not None:
         events = timed(events, corrections)
     # Days are needed for only a few segments.

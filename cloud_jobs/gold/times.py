@@ -32,6 +32,8 @@ from cloud_jobs.tables.merge import Builder, MergeRule
 from cloud_jobs.tables.schemas import schema_of
 
 BOOT: Final = ("gateway", "boot")
+TIMED: Final = (*BOOT, "store", "segment", "segment_name", "sequence", "clock", "time", "day")
+"""Columns of `events` that `timed` needs, and those that identify an event."""
 _KEY: Final = (*BOOT, "segment_name", "from_sequence")
 _POINT: Final = schema_of(
     """

@@ -21,10 +21,13 @@ _SMALL: Final = {
     "spark.sql.adaptive.enabled": "false",
     _WHOLE_STAGE: "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.subexpressionElimination.enabled": "false",
     "spark.sql.constraintPropagation.enabled": "false",
     "spark.sql.lightweightPlanChangeValidation": "false",
     "spark.sql.optimizer.dynamicPartitionPruning.enabled": "false",
     "spark.sql.optimizer.runtime.bloomFilter.enabled": "false",
+    # To read fewer files for a LIMIT, Delta would first read the statistics of all files.
+    "spark.databricks.delta.stats.limitPushdown.enabled": "false",
 }
 
 

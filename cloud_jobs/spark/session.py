@@ -35,6 +35,7 @@ from cloud_jobs.spark.jars import (
     needed_for,
 )
 from cloud_jobs.spark.java import CLASSES, JAVA_NEEDED, check_java
+from cloud_jobs.spark.java_names import keep_java_names
 from cloud_jobs.spark.outside import is_local, is_one_jvm, user_settings_in
 
 _RUNTIME: Final = {
@@ -66,7 +67,10 @@ _LOCAL: Final = {
     # On one machine, hundreds of empty partitions would cost more than the work.
     "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 1)),
     _SNAPSHOT_TASKS: "1",
-    "spark.buffer.pageSize": "1m",  # each aggregation clears at least one page; Spark chooses 16 MB
+    # Each aggregation clears at least one page of 16 MB, and each stage a block of 4 MB.
+    "spark.buffer.pageSize": "1m",
+    "spark.broadcast.blockSize": "256k",
+    "spark.memory.fraction": "0.45",  # the old generation has room for more than cached rows
     # For debugging: the Python line of each expression, and the query plan.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.sql.maxPlanStringLength": "0",
@@ -103,6 +107,7 @@ def spark_session(
     needed = needed_for(places)
     with with_archive(settings or {}, cache_dir, needed, jars, progress) as chosen:
         started = _started(cache_dir, progress, chosen, needed, jars)
+        keep_java_names(started)
         try:
             with _with_job_settings(started):
                 yield started
@@ -258,8 +263,7 @@ def _jars_settings(jars: list[Path] | None, needed: Needed, *, is_one: bool) -> 
         packages = ",".join(needed.packages)
         return {"spark.jars.packages": packages, "spark.jars.excludes": needed.excludes}
     if is_one:
-        # An archive can contain classes from the class path. Spark copies `spark.jars` at each
-        # start.
+        # Spark copies `spark.jars` at each start. An archive can contain classes of this path.
         return {"spark.driver.extraClassPath": ":".join(map(str, jars))}
     return {"spark.jars": ",".join(path.as_uri() for path in jars)}
 

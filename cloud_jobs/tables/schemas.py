@@ -247,6 +247,14 @@ INDEXED_COLUMNS: Final = {
     "quarantine": ("batch", "kind", "segment_name", "gateway"),
     "batches": ("batch",),
     "gateway_keys": ("gateway", "batch"),
+    **dict.fromkeys(
+        ("boots", "sessions", "qos2_messages", "qos2_deliveries", "qos2_daily", "gateway_health",
+         "clock_corrections"),
+        ("gateway", "batch"),
+    ),
+    **dict.fromkeys(("sensor_quarters", "sensor_days"), ("gateway", "device", "batch")),
+    **dict.fromkeys(("drops", "gaps", "audit_daily"), ("gateway", "day")),
+    "gold_runs": ("run",),
 }  # fmt: skip
 """Columns whose minimum and maximum Delta stores for each data file, so that queries skip files.
 Statistics slow down writes, those of strings most. In the two large tables `gateway` is the only

@@ -116,3 +116,9 @@ def test_threads_that_need_a_table_read_it_once(
         found = [*threads.map(held.read, ["one", "other"] * 4)]
     assert sorted(asked) == ["one", "other"]
     assert len({id(rows) for rows in found}) == 2
+
+
+def test_columns_that_are_not_read_are_not_held(stored: Tables) -> None:
+    held = held_tables(stored, unread=["number"])
+    assert held.read("one").columns == ["gateway"]
+    assert held_tables(stored, ["one"], ["number"]).read("one").columns == SCHEMA.fieldNames()

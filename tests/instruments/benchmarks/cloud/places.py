@@ -33,6 +33,10 @@ NAMES: Final = {
     "cluster": "local-cluster[2,1,1024]",
 }
 SMALL_SEGMENTS, SMALL_EVENTS = 10, 100
+SMALL_RUNS: Final = {
+    1: "first in its JVM", 2: "again", 3: "a third time", 10: "a tenth time"
+}  # fmt: skip
+"""The runs with small segments that get a row, by number. `--follow` has many runs in one JVM."""
 _ENDPOINT: Final = "spark.hadoop.fs.s3a.endpoint"
 
 
@@ -110,9 +114,12 @@ def _rows(asked: dict[str, str | int], settings: Mapping[str, str]) -> Iterator[
                 ingest(spark, place.settings, lambda _: None, lambda _: None)
             return cost
 
-        for what in ("first in its JVM", "again", "a third time"):
+        for number in range(1, max(SMALL_RUNS) + 1):
             events = place.land(small, SMALL_SEGMENTS * SMALL_EVENTS, SMALL_EVENTS)
-            yield Row(f"{where}: ten small segments, {what}", events, **vars(run()))
+            cost = run()
+            if number in SMALL_RUNS:
+                what = f"ten small segments, {SMALL_RUNS[number]}"
+                yield Row(f"{where}: {what}", events, **vars(cost))
         for what in ("first of its size", "again"):
             events = place.land(fleet, int(asked["events"]), int(asked["segment_events"]))
             yield Row(f"{where}: {what}", events, **vars(run()))

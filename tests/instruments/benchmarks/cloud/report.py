@@ -63,15 +63,22 @@ def table_of(rows: Sequence[Row]) -> str:
 
 
 def ratios_of(rows: Sequence[Row]) -> str:
-    """Return the job's rate divided by that of each way to use plain Spark, over all turns."""
-    rates: dict[str, float] = {}
+    """Return a line for each size of a batch: the job's rate, and its ratio to plain Spark's."""
     rated = [row for row in rows if row.rate is not None and row.name.startswith(_COMPARED)]
-    for name in dict.fromkeys(row.name for row in rated):
+    sizes = dict.fromkeys(row.events for row in rated)
+    return "".join(_ratios([row for row in rated if row.events == size]) for size in sizes)
+
+
+def _ratios(rows: Sequence[Row]) -> str:
+    """Return the line for batches of one size. The rates are those of all turns together."""
+    rates: dict[str, float] = {}
+    for name in dict.fromkeys(row.name for row in rows):
         mine = [row for row in rows if row.name == name]
         rates[name] = sum(row.events for row in mine) / sum(row.processor_seconds for row in mine)
     job = rates.pop("oncegate ingest")
     found = "; ".join(f"{job / rate:.2f} of {name}" for name, rate in rates.items())
-    return f"`oncegate ingest` over all turns: {job:,.0f} events a processor second: {found}.\n"
+    of_each = f"`oncegate ingest` of {rows[0].events:,} events in a batch"
+    return f"- {of_each}: {job:,.0f} events a processor second: {found}.\n"
 
 
 def page_of(rows: Sequence[Row], machine: Mapping[str, Any], load: str) -> str:
