@@ -1,7 +1,7 @@
 """`make bench-cloud`: ingest a fleet's logs, update gold, and copy the same lines with plain Spark.
 
-make bench-cloud                       half a million events
-make bench-cloud EVENTS=5000000        ten times as many
+make bench-cloud                       batches of 500,000 and 2,000,000 events
+make bench-cloud EVENTS=1000000        twice as many
 make bench-cloud ARGUMENTS=--write     also writes this page
 
 Nearly all rows are measured in one session on the same cores. The first rows use a new process that
