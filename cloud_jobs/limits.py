@@ -62,9 +62,13 @@ SHORT_RUN_BYTES_MAX: Final = 10_000_000
 events. Compiling Spark takes 13 processor seconds and then saves 4 for each 500,000 events."""
 
 EVENTS_SMALL_MAX: Final = 500_000
-"""Events in the tables up to which Spark plans `gold` with the least effort. A run with few new
-events then takes two thirds of the processor time: most of it is spent on planning, except for the
-audit, which reads all events."""
+"""Events of a run's gateways in the tables, up to which Spark plans `gold` with the least effort. A
+run with few new events then takes two thirds of the processor time: most of it is spent on
+planning, except for the audit, which reads all events of these gateways."""
+
+GATEWAYS_PER_RUN_MAX: Final = 1_000
+"""Gateways that a run of `gold` names in its queries. A name has some 20 bytes. If more gateways
+have something new, the run reads and updates the rows of all gateways."""
 
 EVENTS_SHORT_RUN_MAX: Final = 200_000
 """Events in the tables up to which the JVM of `gold` uses only its first compiler. With more, loops

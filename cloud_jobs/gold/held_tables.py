@@ -1,32 +1,37 @@
-"""Tables whose few rows are read once, and then queried in the driver's memory.
+"""Tables as one run sees them: only the rows of its gateways, and few rows are read only once.
 
 For each scan of a Delta table, Spark first queries the table's log. A run has many queries of the
-same tables, so with few events this takes a fifth of the time (docs/decisions/0188).
+same tables, so with few events this takes a fifth of the time (docs/decisions/0188). Few rows are
+therefore queried in the driver's memory.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from threading import Lock
 
 from pyspark.sql import DataFrame
 
 from cloud_jobs.spark.few_rows import as_values
 from cloud_jobs.tables.delta_tables import Tables
+from cloud_jobs.tables.merge import MergeRule, literal
 
 
 @dataclass(frozen=True, slots=True)
 class HeldTables(Tables):
     """Tables that one run reads and writes. The rows of a table are held until the run writes it.
 
-    Create an object for each run, because it does not notice writes by others.
+    Rows of other gateways are neither read nor replaced. Create an object for each run, because it
+    does not notice writes by others.
     """
 
     large: frozenset[str] = frozenset()
     """Tables with too many rows to hold."""
     unread: frozenset[str] = frozenset()
     """Columns that the run does not read. They are not held."""
+    gateways: frozenset[str] | None = None
+    """The gateways of the run. None selects all gateways."""
     _held: dict[str, DataFrame] = field(default_factory=dict)
     _reading: dict[str, Lock] = field(default_factory=dict)
 
@@ -38,12 +43,34 @@ class HeldTables(Tables):
         """Return the rows of a table. If they are too many to hold, Spark reads the table."""
         # A dataclass with slots is a copy of the class in which `super()` would look up.
         if name in self.large:
-            return Tables.read(self, name)
+            return self._stored(name)
         with self._reading[name]:
             if name not in self._held:
-                rows = Tables.read(self, name).drop(*self.unread)
-                self._held[name] = self.hold(name, rows)
+                self._held[name] = self.hold(name, self._stored(name).drop(*self.unread))
             return self._held[name]
+
+    def _stored(self, name: str) -> DataFrame:
+        rows, own = Tables.read(self, name), self._own(name)
+        return rows if own is None else rows.where(own)
+
+    def _own(self, name: str, prefix: str = "") -> str | None:
+        """Return the SQL condition for the rows of the run's gateways, or None for all rows.
+
+        Delta does not read files without such rows.
+        """
+        if self.gateways is None or "gateway" not in self.schemas[name].fieldNames():
+            return None
+        listed = ", ".join(map(literal, sorted(self.gateways)))
+        return f"{prefix}gateway IN ({listed})"
+
+    def update(self, name: str, rows: DataFrame, rule: MergeRule) -> None:
+        """Merge rows of the run's gateways into a table (see `Tables.update`)."""
+        on = _all_of(rule.on, self._own(name, "old."))
+        Tables.update(self, name, rows, replace(rule, on=on))
+
+    def replace(self, name: str, rows: DataFrame, where: str | None = None) -> None:
+        """Replace the rows of the run's gateways in a table (see `Tables.replace`)."""
+        Tables.replace(self, name, rows, _all_of(where, self._own(name)) or None)
 
     def hold(self, name: str, rows: DataFrame) -> DataFrame:
         """Return rows of a table, in memory unless they are too many (see `as_values`)."""
@@ -55,11 +82,20 @@ class HeldTables(Tables):
             self._held.pop(name, None)
 
 
-def held_tables(
-    tables: Tables, large: Iterable[str] = (), unread: Iterable[str] = ()
-) -> HeldTables:
-    """Return the tables for one run, which holds their rows.
+def _all_of(*conditions: str | None) -> str:
+    """Join SQL conditions with AND. None is a condition that is always true."""
+    return " AND ".join(f"({one})" for one in conditions if one is not None)
 
-    The rows of `large` tables and the columns in `unread` are not held."""
+
+def held_tables(
+    tables: Tables,
+    large: Iterable[str] = (),
+    unread: Iterable[str] = (),
+    gateways: frozenset[str] | None = None,
+) -> HeldTables:
+    """Return the tables for one run, which reads and replaces the rows of `gateways` (None: all).
+
+    The rows of `large` tables and the columns in `unread` are not held.
+    """
     own = {one.name: getattr(tables, one.name) for one in fields(tables)}
-    return HeldTables(**own, large=frozenset(large), unread=frozenset(unread))
+    return HeldTables(**own, large=frozenset(large), unread=frozenset(unread), gateways=gateways)

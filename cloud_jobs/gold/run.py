@@ -3,8 +3,9 @@
 A run first commits the range of its batches. If it is interrupted, the next run finishes it with
 the same batches, and then processes newer ones. Some tables are updated by a merge with the rows of
 the new batches. A merge does not change rows that already have a batch of the run, so that a
-repeated merge has no effect. The other tables are computed again for the days that changed. If a
-batch withdrew events of earlier batches, all tables are emptied and computed again.
+repeated merge has no effect. The other tables are computed again for the days that changed. The run
+reads and updates only the gateways that have something new. If a batch withdrew events of earlier
+batches, all tables are emptied and computed again.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from cloud_jobs.errors import IngestError
+from cloud_jobs.gold.gateways import Chosen, Gateway, gateways_in, with_news
 from cloud_jobs.gold.held_tables import held_tables
 from cloud_jobs.gold.steps import Progress, Report, update_tables
-from cloud_jobs.ingest.withdrawal import WITHDRAWN
 from cloud_jobs.limits import EVENTS_SMALL_MAX, VALUES_MAX
 from cloud_jobs.spark.effort import small_effort
 from cloud_jobs.spark.side_by_side import side_by_side
@@ -87,38 +88,28 @@ def update_gold(
     silver, gold = Tables(spark, root), gold_tables(spark, root)
     if not silver.has("batches"):
         raise IngestError(f"there are no tables in {root}: run `oncegate ingest` first")
-    events = _events_in(silver)
-    with small_effort(spark, is_small=events <= EVENTS_SMALL_MAX):
+    with small_effort(spark):
         making.create(gold, making.remake)
-        large = _LARGE if events > VALUES_MAX else frozenset()
-        silver = held_tables(silver, large, _UNREAD)
-        gold = held_tables(gold, large | _READ_ONCE)
-        with side_by_side() as submit:
-            # Each run needs these tables first. They are held from now on.
-            submit(gold.read, _RUNS)
-            submit(silver.read, "segments")
-            submit(silver.read, "events")
-        return _update(silver, gold, progress, after_step, is_audited=is_audited)
-
-
-def _events_in(silver: Tables) -> int:
-    with small_effort(silver.spark):
-        found = silver.query("SELECT coalesce(sum(events_new), 0) AS events FROM {batches}")
-    return int(found[0]["events"])
+    return _update(silver, gold, progress, after_step, is_audited=is_audited)
 
 
 def _update(
     silver: Tables, gold: Tables, progress: Progress, after_step: Progress, *, is_audited: bool
 ) -> dict[str, Any]:
-    run = _begin_run(silver, gold)
+    run, gateways = _begin_run(silver, gold)
     batches = run.batches
     if run.is_resumed:
         # Its batches are fixed. A separate run processes the batches ingested since then.
-        _execute(silver, gold, run, progress, after_step, is_audited=False)
-        run = _begin_run(silver, gold)
+        chosen = with_news(gateways, run.first)
+        _execute(silver, gold, run, chosen, Report(progress, after_step), is_audited=False)
+        run, gateways = _begin_run(silver, gold)
         batches += run.batches
     is_audited = is_audited and run.audited_through < run.through
-    audited_through = _execute(silver, gold, run, progress, after_step, is_audited=is_audited)
+    since = min(run.first, run.audited_through + 1) if is_audited else run.first
+    chosen = with_news(gateways, since)
+    audited_through = _execute(
+        silver, gold, run, chosen, Report(progress, after_step), is_audited=is_audited
+    )
     return result_of(
         silver.root, batches=batches, through=run.through, audited_through=audited_through
     )
@@ -139,27 +130,36 @@ def result_of(root: str, *, batches: int, through: int, audited_through: int) ->
 
 
 def _execute(
-    silver: Tables,
-    gold: Tables,
-    run: Run,
-    progress: Progress,
-    after_step: Progress,
-    *,
-    is_audited: bool,
+    silver: Tables, gold: Tables, run: Run, chosen: Chosen, report: Report, *, is_audited: bool
 ) -> int:
     """Execute a run, and record that it is done. A run with nothing to do is not recorded.
 
     If the argument `is_audited` is True, also audit the ingested tables. Return the number of the
     last audited batch, from this run or an earlier one.
     """
-    after_step("begin")
+    report.after_step("begin")
     if not run.batches and not is_audited:
         return run.audited_through
-    batches = (run.first, run.through)
-    update_tables(silver, gold, batches, Report(progress, after_step), is_audited=is_audited)
-    audited_through = run.through if is_audited else run.audited_through
-    _record_run(gold, run, is_done=True, audited_through=audited_through)
+    with small_effort(gold.spark, is_small=chosen.events <= EVENTS_SMALL_MAX):
+        if chosen.names is None or chosen.names:
+            _update_rows(silver, gold, run, chosen, report, is_audited=is_audited)
+        audited_through = run.through if is_audited else run.audited_through
+        _record_run(gold, run, is_done=True, audited_through=audited_through)
     return audited_through
+
+
+def _update_rows(
+    silver: Tables, gold: Tables, run: Run, chosen: Chosen, report: Report, *, is_audited: bool
+) -> None:
+    """Update the rows of the chosen gateways."""
+    large = _LARGE if chosen.events > VALUES_MAX else frozenset()
+    silver = held_tables(silver, large, _UNREAD, chosen.names)
+    gold = held_tables(gold, large | _READ_ONCE, gateways=chosen.names)
+    with side_by_side() as submit:
+        # Each run needs these tables first. They are held from now on.
+        submit(silver.read, "segments")
+        submit(silver.read, "events")
+    update_tables(silver, gold, (run.first, run.through), report, is_audited=is_audited)
 
 
 def gold_tables(spark: SparkSession, root: str) -> Tables:
@@ -167,35 +167,41 @@ def gold_tables(spark: SparkSession, root: str) -> Tables:
     return Tables(spark, root, GOLD_TABLES, APPLICATION, marker=_RUNS, version=VERSION)
 
 
-def _begin_run(silver: Tables, gold: Tables) -> Run:
+def _begin_run(silver: Tables, gold: Tables) -> tuple[Run, list[Gateway]]:
     """Return the interrupted run if there is one. Otherwise start the next run.
 
     A new run commits the range of its batches to the table `gold_runs`. If events of earlier
-    batches were withdrawn, the gold tables are emptied, and the new run begins with batch 1.
+    batches were withdrawn, the gold tables are emptied, and the new run begins with batch 1. Also
+    return all gateways in the ingested tables.
     """
+    with small_effort(gold.spark):
+        with side_by_side() as submit:
+            latest = submit(_latest_run, gold)
+            ingested = submit(_first, silver.read("batches"), F.coalesce(F.max("batch"), F.lit(0)))
+            found = submit(gateways_in, silver)
+        (last, audited_through), (through,), gateways = (
+            latest.result(), ingested.result(), found.result()
+        )  # fmt: skip
+        if last is not None and not last["is_done"]:
+            first, through = last["from_batch"], last["through_batch"]
+            return Run(last["run"], first, through, audited_through, is_resumed=True), gateways
+        number, first = (last["run"] + 1, last["through_batch"] + 1) if last is not None else (1, 1)
+        if first > 1 and any(first <= one.withdrawn <= through for one in gateways):
+            # The rows contain counts of events, and removed events cannot be subtracted.
+            remade = {name: schema for name, schema in GOLD_TABLES.items() if name != _RUNS}
+            making.remake(dataclasses.replace(gold, schemas=remade))
+            first, audited_through = 1, 0
+        run = Run(number, first, through, audited_through)
+        if run.batches:
+            _record_run(gold, run, is_done=False, audited_through=None)
+        return run, gateways
+
+
+def _latest_run(gold: Tables) -> Row:
+    """Return the last row of the last run, and the last audited batch."""
     latest = F.max(F.struct("run", "is_done", "from_batch", "through_batch"))
     audited = F.max(F.when(F.col("is_done"), F.col("audited_through")))
-    last, audited_through = _first(gold.read(_RUNS), latest, F.coalesce(audited, F.lit(0)))
-    if last is not None and not last["is_done"]:
-        first, through = last["from_batch"], last["through_batch"]
-        return Run(last["run"], first, through, audited_through, is_resumed=True)
-    (through,) = _first(silver.read("batches"), F.coalesce(F.max("batch"), F.lit(0)))
-    number, first = (last["run"] + 1, last["through_batch"] + 1) if last is not None else (1, 1)
-    if first > 1 and _are_events_withdrawn(silver, first, through):
-        # The rows contain counts of events, and removed events cannot be subtracted.
-        remade = {name: schema for name, schema in GOLD_TABLES.items() if name != _RUNS}
-        making.remake(dataclasses.replace(gold, schemas=remade))
-        first, audited_through = 1, 0
-    run = Run(number, first, through, audited_through)
-    if run.batches:
-        _record_run(gold, run, is_done=False, audited_through=None)
-    return run
-
-
-def _are_events_withdrawn(silver: Tables, first: int, through: int) -> bool:
-    """Return True if batches `first` to `through` withdrew segments of earlier batches."""
-    of_these = F.col("batch").between(first, through) & (F.col("detail") == WITHDRAWN)
-    return not silver.read("segments").where(of_these).isEmpty()
+    return _first(gold.read(_RUNS), latest, F.coalesce(audited, F.lit(0)))
 
 
 def _first(rows: DataFrame, *totals: Column) -> Row:

@@ -202,7 +202,7 @@ def _update_gaps(
 
 def _update_audit_daily(silver: Tables, gold: Tables, changes: Changes, audit: Audit) -> None:
     events = timed(silver.read("events").select(*TIMED), changes.corrections)
-    rows = daily_verdicts(events, silver.read("segments"), audit.findings, changes.through)
+    rows = daily_verdicts(events, silver.read("segments"), audit.findings)
     gold.replace("audit_daily", rows)
 
 

@@ -25,9 +25,7 @@ _COUNTS: Final = {"violations": "violation", "inconclusive": "inconclusive"}
 """Columns that count findings, and the verdict that they count."""
 
 
-def daily_verdicts(
-    events: DataFrame, segments: DataFrame, findings: DataFrame, through: int
-) -> DataFrame:
+def daily_verdicts(events: DataFrame, segments: DataFrame, findings: DataFrame) -> DataFrame:
     """Return rows of the table `audit_daily`: a verdict for each gateway and day with events.
 
     A finding counts for the day of its event. If the tables lack this event, the finding counts for
@@ -38,14 +36,16 @@ def daily_verdicts(
         events: all events, with corrected times.
         segments: rows of the table `segments`.
         findings: the findings of the audit.
-        through: batch number of the rows.
     """
     days = as_values(events.groupBy("gateway", "day").agg(F.min("sequence").alias("begins")))
     at_event = findings.groupBy(*STORE, "sequence").agg(
         *(F.count_if(F.col("verdict") == kind).alias(name) for name, kind in _COUNTS.items())
     )
     own_days = events.select(*STORE, "sequence", F.col("day").alias("own_day"))
-    looked_at = segments.groupBy("gateway").agg(F.to_date(F.max("verified_at")).alias("looked_at"))
+    examined = segments.groupBy("gateway")
+    looked_at = examined.agg(F.to_date(F.max("verified_at")).alias("looked_at"))
+    # The same in each run that audits the gateway, whichever batches the run processes.
+    batches = examined.agg(F.max("batch").alias("batch"))
     is_before = F.col("begins") <= F.col("sequence")
     nearest = F.coalesce(
         F.first("own_day"), F.max_by("day", F.when(is_before, F.col("begins"))), F.min("day"),
@@ -60,7 +60,7 @@ def daily_verdicts(
     )
     counted = dated.groupBy("gateway", "day").agg(*(F.sum(name).alias(name) for name in _COUNTS))
     rows = days.select("gateway", "day").join(as_values(counted), ["gateway", "day"], "full")
-    rows = rows.fillna(0, [*_COUNTS]).withColumn("batch", F.lit(through))
+    rows = rows.fillna(0, [*_COUNTS]).join(F.broadcast(batches), "gateway", "left")
     verdict = _worst(F.col("violations") > 0, F.col("inconclusive") > 0)
     return rows.withColumn("verdict", verdict).select(*AUDIT_DAILY.fieldNames())
 
