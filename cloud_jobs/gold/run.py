@@ -198,9 +198,13 @@ def _begin_run(silver: Tables, gold: Tables) -> tuple[Run, list[Gateway]]:
 
 
 def _latest_run(gold: Tables) -> Row:
-    """Return the last row of the last run, and the last audited batch."""
+    """Return the last row of the last run, and the last audited batch.
+
+    The last batch may be lower than after an earlier run, because tables that are computed again
+    have no verdicts yet.
+    """
     latest = F.max(F.struct("run", "is_done", "from_batch", "through_batch"))
-    audited = F.max(F.when(F.col("is_done"), F.col("audited_through")))
+    audited = F.max_by("audited_through", F.when(F.col("is_done"), F.col("run")))
     return _first(gold.read(_RUNS), latest, F.coalesce(audited, F.lit(0)))
 
 

@@ -20,7 +20,8 @@ _LAST: Final = """
 SELECT coalesce((SELECT max(batch) FROM batches), 0) AS ingested, max(run) AS run,
     max(CASE WHEN is_done THEN run END) AS done,
     max(CASE WHEN is_done THEN through_batch END) AS through,
-    coalesce(max(CASE WHEN is_done THEN audited_through END), 0) AS audited
+    coalesce((SELECT audited_through FROM gold_runs WHERE is_done ORDER BY run DESC LIMIT 1), 0)
+        AS audited
 FROM gold_runs
 """
 """Query for the last ingested batch, and the last batches that runs have processed and audited."""

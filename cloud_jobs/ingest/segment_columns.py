@@ -56,10 +56,10 @@ def verify_in_columns(
     """
     found: list[pa.RecordBatch] = []
 
-    def judge(verdict: Verdict, events: bytes, first: int) -> None:
-        columns = columns_of(events, first)
+    def judge(verdict: Verdict, events: bytes, sequences: range) -> None:
+        columns = columns_of(events, sequences)
         if columns is None:
-            judge_lines(verdict, events, first)
+            judge_lines(verdict, events, sequences)
             good = [line for line in verdict.lines if line.reason is None]
             verdict.lines = [line for line in verdict.lines if line.reason is not None]
             columns = columns_of_lines(good)
@@ -69,12 +69,12 @@ def verify_in_columns(
     return verdict, found[0] if found and verdict.reason is None else None
 
 
-def columns_of(events: bytes, first: int) -> pa.RecordBatch | None:
+def columns_of(events: bytes, sequences: range) -> pa.RecordBatch | None:
     """Parse all event lines of a segment together, or return None if they need the slower parser.
 
-    `first` is the expected sequence number of the first line.
+    `sequences` are the expected sequence numbers, one for each line.
     """
-    count = events.count(b"\n")
+    count = len(sequences)
     if not _is_one_object_a_line(events, count):
         return None
     try:
@@ -85,13 +85,13 @@ def columns_of(events: bytes, first: int) -> pa.RecordBatch | None:
         return None
     if table.num_rows != count or any(table.column(name).null_count for name in _OWN):
         return None
-    expected = counted(count, first)
+    expected = counted(count, sequences.start)
     times = pc.min_max(table.column("time")).as_py()
     if not table.column("sequence").combine_chunks().equals(expected):
         return None
     if times["min"] < 0 or times["max"] > TIME_MILLISECONDS_MAX:
         return None
-    numbers = pc.add(expected, 2 - first)
+    numbers = pc.add(expected, 2 - sequences.start)
     columns = [table.column(name).combine_chunks() for name in FIELDS.names]
     return pa.record_batch([*columns, pa.nulls(count, pa.string()), numbers], LINES)
 

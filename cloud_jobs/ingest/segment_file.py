@@ -103,9 +103,9 @@ class Verdict:
     """Number of malformed lines, including those without a row of their own."""
 
 
-Judge: TypeAlias = Callable[[Verdict, bytes, int], None]
-"""Function that checks event lines. It receives the verdict so far, the lines, and the first
-sequence."""
+Judge: TypeAlias = Callable[[Verdict, bytes, range], None]
+"""Function that checks event lines. It receives the verdict so far, the lines, and their expected
+sequence numbers."""
 
 
 def verify(
@@ -124,8 +124,8 @@ def verify(
                 f"{file_bytes} bytes; a segment file has at most {SEGMENT_FILE_BYTES_MAX}",
             )
         verdict.file_sha256 = hashlib.sha256(content).hexdigest()
-        events, first = _read_trusted(verdict, content)
-        (judge or judge_lines)(verdict, events, first)
+        events, sequences = _read_trusted(verdict, content)
+        (judge or judge_lines)(verdict, events, sequences)
     except UntrustedSegmentError as error:
         verdict.reason = error.reason
         verdict.detail = str(error)[:DETAIL_CHARACTERS_MAX]
@@ -133,18 +133,18 @@ def verify(
     return verdict
 
 
-def _read_trusted(verdict: Verdict, content: bytes) -> tuple[bytes, int]:
+def _read_trusted(verdict: Verdict, content: bytes) -> tuple[bytes, range]:
     """Check everything in a segment except the contents of the event lines.
 
-    Return the event lines, and the sequence number of the first one. Raises UntrustedSegmentError
-    if a check fails.
+    Return the event lines, and their expected sequence numbers, one for each line. Raises
+    UntrustedSegmentError if a check fails.
     """
     text = decompressed(content)
     verdict.uncompressed_bytes = len(text)
-    header_line, events, footer_line = _parts_of(text)
+    header_line, events, count, footer_line = _parts_of(text)
     header = _header_of(header_line)
     lines_sha256 = hashlib.sha256(memoryview(text)[: -1 - len(footer_line)]).hexdigest()
-    footer, first, last = _checked_footer(footer_line, lines_sha256, events.count(b"\n"))
+    footer, first, last = _checked_footer(footer_line, lines_sha256, count)
     assert verdict.file_sha256 is not None
     right = SegmentName(
         header.gateway, header.boot, header.segment, first, last, verdict.file_sha256
@@ -156,17 +156,18 @@ def _read_trusted(verdict: Verdict, content: bytes) -> tuple[bytes, int]:
         )
     verdict.public_key = signer_of(footer, right, lines_sha256)
     verdict.header = header
-    return events, first
+    return events, range(first, last + 1)
 
 
-def judge_lines(verdict: Verdict, events: bytes, first: int) -> None:
+def judge_lines(verdict: Verdict, events: bytes, sequences: range) -> None:
     """Check the event lines one by one, and add them to the verdict.
 
     Raises UntrustedSegmentError if a line has the wrong sequence number.
     """
     beyond: list[Line] = []
-    for index, line in enumerate(events[:-1].split(b"\n")):
-        judged = _line_of(line, number=index + 2, sequence=first + index)
+    lines = zip(sequences, events[:-1].split(b"\n"), strict=True)
+    for number, (sequence, line) in enumerate(lines, 2):
+        judged = _line_of(line, number=number, sequence=sequence)
         if judged.reason is not None:
             verdict.bad_lines += 1
             if verdict.bad_lines > BAD_LINES_PER_SEGMENT_MAX:
@@ -183,10 +184,11 @@ def judge_lines(verdict: Verdict, events: bytes, first: int) -> None:
         verdict.lines.append(Line(start.number, end.sequence, str(count), None, MORE, detail))
 
 
-def _parts_of(text: bytes) -> tuple[bytes, bytes, bytes]:
+def _parts_of(text: bytes) -> tuple[bytes, bytes, int, bytes]:
     """Split a segment into the header, the event lines with their line ends, and the footer.
 
-    Raises UntrustedSegmentError if there are too few or too many lines.
+    The number of event lines is returned before the footer. Raises UntrustedSegmentError if there
+    are too few or too many lines.
     """
     if not text.endswith(b"\n"):
         raise UntrustedSegmentError("footer", "the last line has no line end")
@@ -200,7 +202,8 @@ def _parts_of(text: bytes) -> tuple[bytes, bytes, bytes]:
             "count", f"{count} lines; a segment has a header, events and a footer"
         )
     header_end, footer_start = text.index(b"\n"), text.rindex(b"\n", 0, -1) + 1
-    return text[:header_end], text[header_end + 1 : footer_start], text[footer_start:-1]
+    events = text[header_end + 1 : footer_start]
+    return text[:header_end], events, count - 2, text[footer_start:-1]
 
 
 def _object_or_refuse(line: bytes, what: str) -> dict[str, object]:

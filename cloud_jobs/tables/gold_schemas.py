@@ -205,7 +205,8 @@ GOLD_RUNS: Final = schema_of(
     """
 )
 """Two rows per run of `oncegate gold`: one when it begins, with the batches to process, and one
-when it is done. `audited_through` is the last audited batch, or null if the run did not audit."""
+when it is done. `audited_through` is the last audited batch, from this run or an earlier one. It is
+null in the row of the beginning."""
 
 CLOCK_CORRECTIONS: Final = schema_of(
     """

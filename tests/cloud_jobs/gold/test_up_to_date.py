@@ -38,7 +38,8 @@ def test_a_new_batch_is_left_to_spark_and_then_its_audit(root: Path) -> None:
     assert result_if_up_to_date(str(root), is_audited=False) is None
     append(root / "gold_runs", run=9, is_done=False, from_batch=3, through_batch=3)
     assert result_if_up_to_date(str(root), is_audited=False) is None, "the run has died"
-    append(root / "gold_runs", run=9, is_done=True, from_batch=3, through_batch=3)
+    done = {"is_done": True, "from_batch": 3, "through_batch": 3}
+    append(root / "gold_runs", run=9, audited_through=2, **done)
     result = result_if_up_to_date(str(root), is_audited=False)
     assert result is not None
     assert (result["through_batch"], result["audited_through"]) == (3, 2)

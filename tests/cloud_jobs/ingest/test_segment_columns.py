@@ -110,11 +110,11 @@ def test_a_flood_of_malformed_lines_is_the_same_in_columns() -> None:
 
 def test_what_a_gateway_writes_is_parsed_as_a_whole() -> None:
     lines = b"".join(map(json_line, numbered([opened(), *readings(3)], 5)))
-    columns = columns_of(lines, 5)
+    columns = columns_of(lines, range(5, 12))
     assert columns is not None
     assert columns.column("sequence").to_pylist() == list(range(5, 12))
     assert columns.column("line").to_pylist() == list(range(2, 9))
-    assert columns_of(lines, 6) is None
+    assert columns_of(lines, range(6, 13)) is None
 
 
 LATE: dict[str, bytes] = {
