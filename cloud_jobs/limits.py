@@ -71,8 +71,8 @@ GATEWAYS_PER_RUN_MAX: Final = 1_000
 have something new, the run reads and updates the rows of all gateways."""
 
 EVENTS_SHORT_RUN_MAX: Final = 200_000
-"""Events in the tables up to which the JVM of `gold` uses only its first compiler. With more, loops
-over rows run long enough for the second one."""
+"""Events that a run of `gold` reads, up to which its JVM uses only the first compiler. With more,
+loops over rows run long enough for the second one."""
 
 PYTHON_BATCH_BYTES_MAX: Final = 4_000_000
 """Bytes of rows passed to a Python worker together, including the row that exceeds the limit. The

@@ -24,9 +24,9 @@ from cloud_jobs.errors import (
 from cloud_jobs.gold.run import update_gold
 from cloud_jobs.gold.sensor_gaps import KIND as SENSOR
 from cloud_jobs.gold.steps import gaps_by_day
-from cloud_jobs.gold.up_to_date import result_if_up_to_date
+from cloud_jobs.gold.up_to_date import events_to_read, result_if_up_to_date
 from cloud_jobs.ingest.run_lock import only_run
-from cloud_jobs.limits import GAPS_LISTED_MAX
+from cloud_jobs.limits import EVENTS_SHORT_RUN_MAX, GAPS_LISTED_MAX
 from cloud_jobs.maintenance.compact import compact as compact_of
 from cloud_jobs.maintenance.requeue import requeue as requeue_of
 from cloud_jobs.maintenance.vacuum import vacuum as vacuum_of
@@ -48,7 +48,9 @@ def gold(root: str, progress: Progress, *, is_audited: bool) -> dict[str, Any]:
         result = result_if_up_to_date(root, is_audited=is_audited)
         if result is not None:
             return result
-    with _writing(root, progress, jvm_settings(is_short=has_few_events(root))) as spark:
+    events = events_to_read(root, is_audited=is_audited)
+    is_short = has_few_events(root) if events is None else events <= EVENTS_SHORT_RUN_MAX
+    with _writing(root, progress, jvm_settings(is_short=is_short)) as spark:
         return update_gold(spark, root, progress, is_audited=is_audited)
 
 

@@ -7,11 +7,11 @@ new segments and keys keeps its rows and its verdicts (docs/decisions/0192).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from cloud_jobs.ingest.withdrawal import WITHDRAWN
 from cloud_jobs.limits import GATEWAYS_PER_RUN_MAX
-from cloud_jobs.tables.delta_tables import Tables
+from cloud_jobs.tables.sql import Queryable
 
 _SEGMENTS: Final = """
 SELECT gateway, batch, CASE WHEN state = 'ingested' THEN lines - bad_lines END AS events,
@@ -46,12 +46,13 @@ class Chosen(NamedTuple):
     """Events of these gateways in the tables."""
 
 
-def gateways_in(silver: Tables) -> list[Gateway]:
-    """Return all gateways in the ingested tables."""
-    rows = _SEGMENTS + (_KEYS if silver.has("gateway_keys") else "")
-    found: list[dict[str, Any]] = silver.query(
-        _GATEWAYS.replace("{rows}", rows), withdrawn=WITHDRAWN
-    )
+def gateways_in(silver: Queryable, *, has_keys: bool = True) -> list[Gateway]:
+    """Return all gateways in the ingested tables.
+
+    `has_keys` is False if there is no table `gateway_keys`.
+    """
+    rows = _SEGMENTS + (_KEYS if has_keys else "")
+    found = silver.query(_GATEWAYS.replace("{rows}", rows), withdrawn=WITHDRAWN)
     return [Gateway(row["gateway"], row["batch"], row["events"], row["withdrawn"]) for row in found]
 
 

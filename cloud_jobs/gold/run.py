@@ -11,6 +11,7 @@ batches, all tables are emptied and computed again.
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 from typing import Any, Final
 
 from pyspark.sql import Column, DataFrame, Row, SparkSession
@@ -178,7 +179,8 @@ def _begin_run(silver: Tables, gold: Tables) -> tuple[Run, list[Gateway]]:
         with side_by_side() as submit:
             latest = submit(_latest_run, gold)
             ingested = submit(_first, silver.read("batches"), F.coalesce(F.max("batch"), F.lit(0)))
-            found = submit(gateways_in, silver)
+            has_keys = silver.has("gateway_keys")
+            found = submit(partial(gateways_in, silver, has_keys=has_keys))
         (last, audited_through), (through,), gateways = (
             latest.result(), ingested.result(), found.result()
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Detects that the gold tables are up to date, without starting a JVM.
+"""Detects how much a run of `oncegate gold` has to do, without starting a JVM.
 
 The library `deltalake` reads the tables `batches` and `gold_runs` in a second; starting Spark takes
 more than ten. This works only for local directories. If there is any doubt, the result is None, and
@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from cloud_jobs.gold.gateways import gateways_in, with_news
 from cloud_jobs.gold.run import VERSION, result_of
 from cloud_jobs.places import local_directory
 from cloud_jobs.spark.outside import is_untouched
 from cloud_jobs.tables.gold_schemas import GOLD_TABLES
-from cloud_jobs.tables.query_engine import READ_FAILURES, QueryEngine
+from cloud_jobs.tables.query_engine import READ_FAILURES, QueryEngine, Row
 from cloud_jobs.tables.versions import PROPERTY
 
 _LAST: Final = """
@@ -32,18 +33,48 @@ def result_if_up_to_date(root: str, *, is_audited: bool) -> dict[str, Any] | Non
 
     With the argument `is_audited`, the last batch must also be audited.
     """
-    if local_directory(root) is None or not is_untouched():
-        return None
     try:
-        engine = QueryEngine(root, ("batches", *GOLD_TABLES))
-        if engine.properties("gold_runs").get(PROPERTY) != str(VERSION):
-            return None
-        (last,) = engine.rows(_LAST)
+        found = _opened(root)
     except READ_FAILURES:
         return None
-    through, audited = last["through"], last["audited"]
-    if last["run"] != last["done"] or through != last["ingested"]:
+    if found is None:
         return None
+    _, last = found
+    if last["run"] != last["done"] or last["through"] != last["ingested"]:
+        return None
+    through, audited = last["through"], last["audited"]
     if is_audited and audited < through:
         return None
     return result_of(root, batches=0, through=through, audited_through=audited)
+
+
+def events_to_read(root: str, *, is_audited: bool) -> int | None:
+    """Return the number of events of the gateways that a run would read, or None if not known.
+
+    With the argument `is_audited`, the run also audits these gateways.
+    """
+    try:
+        found = _opened(root)
+        if found is None:
+            return None
+        engine, last = found
+        if last["done"] is None:
+            return None
+        processed = min(last["through"], last["audited"]) if is_audited else last["through"]
+        return with_news(gateways_in(engine), processed + 1).events
+    except READ_FAILURES:
+        return None
+
+
+def _opened(root: str) -> tuple[QueryEngine, Row] | None:
+    """Open the tables, and return the result of _LAST. Return None if only Spark can tell.
+
+    Raises one of the exceptions in READ_FAILURES if a table cannot be read.
+    """
+    if local_directory(root) is None or not is_untouched():
+        return None
+    engine = QueryEngine(root, ("batches", "segments", "gateway_keys", *GOLD_TABLES))
+    if engine.properties("gold_runs").get(PROPERTY) != str(VERSION):
+        return None
+    (last,) = engine.rows(_LAST)
+    return engine, last

@@ -11,7 +11,7 @@ from deltalake import DeltaTable, write_deltalake
 
 from cloud_jobs.gold import up_to_date
 from cloud_jobs.gold.run import VERSION
-from cloud_jobs.gold.up_to_date import result_if_up_to_date
+from cloud_jobs.gold.up_to_date import events_to_read, result_if_up_to_date
 from tests.cloud_jobs.conftest import MadeGold
 
 
@@ -21,7 +21,7 @@ def root(made_gold: MadeGold, tmp_path: Path) -> Path:
     return Path(shutil.copytree(made_gold.place.settings.tables, tmp_path / "tables"))
 
 
-def append(table: Path, **columns: int | bool) -> None:
+def append(table: Path, **columns: int | bool | str) -> None:
     there = DeltaTable(str(table)).to_pyarrow_table()
     write_deltalake(str(table), pa.Table.from_pylist([columns], there.schema), mode="append")
 
@@ -60,3 +60,18 @@ def test_what_cannot_be_judged_without_spark_is_left_to_it(
         assert result_if_up_to_date(str(root), is_audited=True) is None, "a path may be a cluster's"
     shutil.rmtree(root / "drops")
     assert result_if_up_to_date(str(root), is_audited=True) is None, "a table is missing"
+
+
+def test_the_events_of_gateways_with_something_new_are_to_be_read(root: Path) -> None:
+    assert events_to_read(str(root), is_audited=True) == 0
+    append(root / "segments", gateway="new", state="ingested", lines=9, bad_lines=2, batch=3)
+    assert events_to_read(str(root), is_audited=False) == 7
+    append(root / "gold_runs", run=9, is_done=True, audited_through=1, through_batch=3)
+    assert events_to_read(str(root), is_audited=False) == 0
+    assert (events_to_read(str(root), is_audited=True) or 0) > 7, "batch 2 is not audited"
+
+
+def test_what_is_not_known_without_spark_is_not_counted(root: Path) -> None:
+    assert events_to_read("s3a://lake/tables", is_audited=True) is None
+    shutil.rmtree(root / "gold_runs")
+    assert events_to_read(str(root), is_audited=True) is None
