@@ -1,4 +1,4 @@
-"""Which gateways a run of `gold` reads and updates: those with something new."""
+"""A run of `gold` reads and updates the gateways that have something new."""
 
 from __future__ import annotations
 
