@@ -181,7 +181,8 @@ def put_days(gold: Tables, name: str, days: DataFrame, rows: DataFrame) -> None:
     if not listed:
         return
     dates = ", ".join(f"DATE '{day}'" for day in listed)
+    # Days are partitions, so Delta replaces whole files. They contain rows of other gateways too.
     condition = f"day IN ({dates})"
-    others = _rows_of_other_days(gold.read(name).where(condition), days)
+    others = _rows_of_other_days(gold.stored(name).where(condition), days)
     new = rows.select(*gold.schemas[name].fieldNames()).unionByName(others)
     gold.replace(name, new, condition)

@@ -43,34 +43,36 @@ class HeldTables(Tables):
         """Return the rows of a table. If they are too many to hold, Spark reads the table."""
         # A dataclass with slots is a copy of the class in which `super()` would look up.
         if name in self.large:
-            return self._stored(name)
+            return self._own_rows(name)
         with self._reading[name]:
             if name not in self._held:
-                self._held[name] = self.hold(name, self._stored(name).drop(*self.unread))
+                self._held[name] = self.hold(name, self._own_rows(name).drop(*self.unread))
             return self._held[name]
 
-    def _stored(self, name: str) -> DataFrame:
-        rows, own = Tables.read(self, name), self._own(name)
+    def _own_rows(self, name: str) -> DataFrame:
+        rows, own = self.stored(name), self._own()
         return rows if own is None else rows.where(own)
 
-    def _own(self, name: str, prefix: str = "") -> str | None:
+    def _own(self, prefix: str = "") -> str | None:
         """Return the SQL condition for the rows of the run's gateways, or None for all rows.
 
         Delta does not read files without such rows.
         """
-        if self.gateways is None or "gateway" not in self.schemas[name].fieldNames():
+        if self.gateways is None:
             return None
         listed = ", ".join(map(literal, sorted(self.gateways)))
         return f"{prefix}gateway IN ({listed})"
 
     def update(self, name: str, rows: DataFrame, rule: MergeRule) -> None:
         """Merge rows of the run's gateways into a table (see `Tables.update`)."""
-        on = _all_of(rule.on, self._own(name, "old."))
-        Tables.update(self, name, rows, replace(rule, on=on))
+        own = self._own("old.")
+        if own is not None:
+            rule = replace(rule, on=f"({rule.on}) AND {own}")
+        Tables.update(self, name, rows, rule)
 
     def replace(self, name: str, rows: DataFrame, where: str | None = None) -> None:
-        """Replace the rows of the run's gateways in a table (see `Tables.replace`)."""
-        Tables.replace(self, name, rows, _all_of(where, self._own(name)) or None)
+        """Replace the rows that match `where`, or all rows of the run's gateways, in one commit."""
+        Tables.replace(self, name, rows, where or self._own())
 
     def hold(self, name: str, rows: DataFrame) -> DataFrame:
         """Return rows of a table, in memory unless they are too many (see `as_values`)."""
@@ -80,11 +82,6 @@ class HeldTables(Tables):
         """Release the rows of a table that was written."""
         with self._reading[name]:
             self._held.pop(name, None)
-
-
-def _all_of(*conditions: str | None) -> str:
-    """Join SQL conditions with AND. None is a condition that is always true."""
-    return " AND ".join(f"({one})" for one in conditions if one is not None)
 
 
 def held_tables(

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
 
 from cloud_jobs.gold import gateways
 from cloud_jobs.gold.gateways import Chosen, Gateway, gateways_in, with_news
 from cloud_jobs.ingest.withdrawal import WITHDRAWN
-from cloud_jobs.tables import making
 from cloud_jobs.tables.delta_tables import Tables
 from cloud_jobs.tables.gold_schemas import GOLD_TABLES
-from cloud_jobs.tables.schemas import TABLES
+from cloud_jobs.tables.in_memory import InMemory
 from tests.audit_checks.cases import CASES
 from tests.cloud_jobs.conftest import Place
 from tests.cloud_jobs.deaths import made_gold
@@ -56,17 +54,19 @@ def test_each_gateway_has_its_last_batch_and_its_events(golden: Place) -> None:
     assert {one.withdrawn for one in found.values()} == {0}
 
 
-def test_a_new_key_is_something_new(spark: SparkSession, tmp_path: Path) -> None:
-    names = ("segments", "gateway_keys")
-    tables = Tables(spark, str(tmp_path), {name: TABLES[name] for name in names})
-    making.create(replace(tables, schemas={"segments": TABLES["segments"]}))
-    row = {"gateway": "a", "lines": 5, "bad_lines": 1, "state": "ingested", "batch": 1}
-    withdrawn = {"state": "quarantined", "detail": WITHDRAWN, "lines": 7, "batch": 2}
-    tables.add_rows("segments", [row, row | withdrawn, row | {"gateway": None}], batch=1)
-    assert gateways_in(tables, has_keys=False) == [Gateway("a", 2, 4, 2)]
-    making.create(tables)
-    tables.add_rows("gateway_keys", [{"gateway": "a", "batch": 3}], batch=3)
-    assert gateways_in(tables) == [Gateway("a", 3, 4, 2)]
+def test_segments_and_keys_are_something_new() -> None:
+    ingested = ("a", 1, "ingested", None, 5, 1)
+    withdrawn = ("a", 2, "quarantined", WITHDRAWN, 7, 0)
+    nameless = (None, 3, "quarantined", "not zstd", None, None)
+    names = ("gateway", "batch", "state", "detail", "lines", "bad_lines")
+    with InMemory() as tables:
+        tables.add("segments", pa.table({name: [] for name in names}))
+        assert gateways_in(tables, has_keys=False) == []
+        rows = [dict(zip(names, row, strict=True)) for row in (ingested, withdrawn, nameless)]
+        tables.append("segments", names, rows)
+        assert gateways_in(tables, has_keys=False) == [Gateway("a", 2, 4, 2)]
+        tables.add("gateway_keys", pa.table({"gateway": ["a"], "batch": [3]}))
+        assert gateways_in(tables) == [Gateway("a", 3, 4, 2)]
 
 
 @pytest.mark.long

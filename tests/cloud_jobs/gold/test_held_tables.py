@@ -104,13 +104,13 @@ def test_threads_that_need_a_table_read_it_once(
     stored: Tables, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
-    read = Tables.read
+    stored_rows = Tables.stored
 
     def count(tables: Tables, name: str) -> DataFrame:
         asked.append(name)
-        return read(tables, name)
+        return stored_rows(tables, name)
 
-    monkeypatch.setattr(Tables, "read", count)
+    monkeypatch.setattr(Tables, "stored", count)
     held = held_tables(stored)
     with ThreadPoolExecutor(4) as threads:
         found = [*threads.map(held.read, ["one", "other"] * 4)]
@@ -124,35 +124,17 @@ def test_columns_that_are_not_read_are_not_held(stored: Tables) -> None:
     assert held_tables(stored, ["one"], ["number"]).read("one").columns == SCHEMA.fieldNames()
 
 
-OWN_WRITES: Final[dict[str, Callable[[HeldTables], None]]] = {
-    "replace": lambda held: held.replace("one", rows_of(held, ("a", 5))),
-    "replace where": lambda held: held.replace("one", rows_of(held, ("a", 5)), "number > 0"),
-    "update": lambda held: held.update("one", rows_of(held, ("a", 5)), RAISE),
-}
-
-
 @pytest.mark.parametrize("large", [[], ["one"]], ids=["held", "large"])
-@pytest.mark.parametrize("write", OWN_WRITES.values(), ids=OWN_WRITES)
 def test_rows_of_other_gateways_are_neither_read_nor_replaced(
-    write: Callable[[HeldTables], None], large: list[str], stored: Tables
+    large: list[str], stored: Tables
 ) -> None:
     stored.append("one", rows_of(stored, ("b'", 1), ("c", 1)), batch=2)
     held = held_tables(stored, large, gateways=frozenset({"a", "b'"}))
     assert content(held) == {"a": 1, "b'": 1}
-    write(held)
-    assert content(held)["a"] == 5
-    assert content(stored)["c"] == 1
-    assert held_tables(stored, gateways=frozenset({"d"})).read("one").isEmpty()
-
-
-def test_a_table_without_gateways_is_read_as_a_whole(spark: SparkSession, tmp_path: Path) -> None:
-    schema = schema_of("""
-        integer number
-    """)
-    stored = Tables(spark, str(tmp_path), {"runs": schema}, marker="runs")
-    making.create(stored)
-    stored.append("runs", spark.createDataFrame([(7,)], schema), batch=1)
-    held = held_tables(stored, gateways=frozenset({"a"}))
-    assert [row["number"] for row in held.read("runs").collect()] == [7]
-    held.replace("runs", spark.createDataFrame([(8,)], schema))
-    assert [row["number"] for row in held.read("runs").collect()] == [8]
+    held.update("one", rows_of(held, ("a", 5)), RAISE)
+    assert content(held) == {"a": 5, "b'": 1}
+    held.replace("one", rows_of(held, ("a", 6)))
+    assert content(held) == {"a": 6}
+    assert content(stored) == {"a": 6, "c": 1}
+    held.replace("one", rows_of(held, ("c", 2)), "gateway = 'c'")
+    assert content(stored) == {"a": 6, "c": 2}, "the condition decides"
