@@ -42,8 +42,6 @@ _UNREAD: Final = frozenset(
     {"payload", "payload_base64", "payload_sha256", "extra", "identity", "data_value"}
 )
 """Columns of ingested tables that no gold table needs. Payloads are most of the bytes."""
-_READ_ONCE: Final = frozenset({"qos2_daily", "sensor_quarters"})
-"""Tables that only one query of a run reads."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -57,7 +55,7 @@ class Run:
     first: int
     through: int
     audited_through: int
-    """The last audited batch when the run begins."""
+    """The last audited batch when the run begins. It is less than `first`."""
     is_resumed: bool = False
     """True if an earlier run began these batches and was interrupted."""
 
@@ -155,7 +153,7 @@ def _update_rows(
     """Update the rows of the chosen gateways."""
     large = _LARGE if chosen.events > VALUES_MAX else frozenset()
     silver = held_tables(silver, large, _UNREAD, chosen.names)
-    gold = held_tables(gold, large | _READ_ONCE, gateways=chosen.names)
+    gold = held_tables(gold, large, gateways=chosen.names)
     with side_by_side() as submit:
         # Each run needs these tables first. They are held from now on.
         submit(silver.read, "segments")
@@ -181,29 +179,27 @@ def _begin_run(silver: Tables, gold: Tables) -> tuple[Run, list[Gateway]]:
             ingested = submit(_first, silver.read("batches"), F.coalesce(F.max("batch"), F.lit(0)))
             has_keys = silver.has("gateway_keys")
             found = submit(partial(gateways_in, silver, has_keys=has_keys))
-        (last, audited_through), (through,), gateways = (
-            latest.result(), ingested.result(), found.result()
-        )  # fmt: skip
+        (last, audited), (through,), gateways = latest.result(), ingested.result(), found.result()
         if last is not None and not last["is_done"]:
             first, through = last["from_batch"], last["through_batch"]
-            return Run(last["run"], first, through, audited_through, is_resumed=True), gateways
+            run = Run(last["run"], first, through, min(audited, first - 1), is_resumed=True)
+            return run, gateways
         number, first = (last["run"] + 1, last["through_batch"] + 1) if last is not None else (1, 1)
         if first > 1 and any(first <= one.withdrawn <= through for one in gateways):
             # The rows contain counts of events, and removed events cannot be subtracted.
             remade = {name: schema for name, schema in GOLD_TABLES.items() if name != _RUNS}
             making.remake(dataclasses.replace(gold, schemas=remade))
-            first, audited_through = 1, 0
-        run = Run(number, first, through, audited_through)
+            first = 1
+        run = Run(number, first, through, min(audited, first - 1))
         if run.batches:
             _record_run(gold, run, is_done=False, audited_through=None)
         return run, gateways
 
 
 def _latest_run(gold: Tables) -> Row:
-    """Return the last row of the last run, and the last audited batch.
+    """Return the last row of the last run, and the batch up to which the last done run audited.
 
-    The last batch may be lower than after an earlier run, because tables that are computed again
-    have no verdicts yet.
+    An earlier run may have audited more. Tables that are computed again have no verdicts yet.
     """
     latest = F.max(F.struct("run", "is_done", "from_batch", "through_batch"))
     audited = F.max_by("audited_through", F.when(F.col("is_done"), F.col("run")))

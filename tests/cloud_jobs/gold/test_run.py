@@ -61,20 +61,25 @@ def test_a_run_that_died_is_finished_first_wherever_it_died(
 
 @pytest.mark.long
 def test_events_that_were_withdrawn_are_in_no_gold_table(place: Place) -> None:
-    log = LogWriter("new", seed=SEED)
+    log, other = LogWriter("new", seed=SEED), LogWriter("other")
     land(place.landing, forged_session(log, segment=1, first=1))
+    land(place.landing, other.seal([opened(1), *readings(2)]))
     place.run()
     update_gold(place.spark, place.settings.tables, lambda _: None)
     assert "forger" in clients_of_sessions(place)
 
     land(place.landing, log.seal([opened(1, "real"), *readings(2)]))
     place.run()
+    killed_at("begin", lambda die: made_gold(place, die))
     result = update_gold(place.spark, place.settings.tables, lambda _: None)
     assert (result["batches"], result["through_batch"], result["is_audited"]) == (2, 2, True)
+    audited = {row["gateway"] for row in place.rows("audit_daily", "verdict = 'ok'")}
+    assert audited == {"new", "other"}, "the emptied tables had the verdicts of both"
     assert clients_of_sessions(place)
     assert "forger" not in clients_of_sessions(place)
     assert {row["maximum"] for row in place.rows("sensor_days")}.isdisjoint({666.0})
-    assert sum(row["events"] for row in place.rows("gateway_health")) == log.sequence - 1
+    written = (log.sequence - 1) + (other.sequence - 1)
+    assert sum(row["events"] for row in place.rows("gateway_health")) == written
 
 
 def clients_of_sessions(place: Place) -> set[str]:
