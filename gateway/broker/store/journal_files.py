@@ -46,7 +46,8 @@ class JournalFile:
 
     path: Path
     first_sequence: int
-    """First sequence number of the file's first batch."""
+    """First sequence number of the file's first batch, or of its newest batch if the header is
+    damaged."""
     salt: bytes | None
     """The file's salt, or None if the header is damaged. Blobs are then checked only by their own
     CRC."""
@@ -179,10 +180,10 @@ def placed_files(folder: Path, attempts: int = 1) -> tuple[list[JournalFile], li
             contents = read_whole(path, attempts)
         except FileNotFoundError:
             continue  # the file was deleted or reused meanwhile
-        first = next(frames(contents.data, HEADER_BYTES, None), None)
-        if first is not None:
-            first_sequence = sequence_of(first[1])
-            files.append(JournalFile(path, first_sequence, None, size_bytes, is_readable))
+        found = [sequence_of(blob) for _, blob in frames(contents.data, HEADER_BYTES, None)]
+        if found:
+            # Blobs from an earlier use of the file are older, wherever they are in it.
+            files.append(JournalFile(path, max(found), None, size_bytes, is_readable))
         elif contents.unreadable:
             unplaced.append(path)
     files.sort(key=lambda file: file.first_sequence)

@@ -27,4 +27,9 @@ FOUND: Final = [
         "journal",
         bytes.fromhex("05 03 08 01 00 1e 01 01 04 00 09 02 08 02 00 1e 01 02 04 00 09"),
     ),
+    Finding(
+        "a file with a damaged header was placed by an old batch in it, before a whole file",
+        "journal",
+        bytes.fromhex("24 06 08 00 03 1e 26 00 04 7e 09"),
+    ),
 ]
