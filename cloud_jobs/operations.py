@@ -44,14 +44,20 @@ def gold(root: str, progress: Progress, *, is_audited: bool) -> dict[str, Any]:
     With the argument `is_audited`, the ingested tables are also audited. If there is nothing to do,
     no Spark session is started. Raises IngestError if Spark fails, or if another run is writing.
     """
+    jvm = None
     if SparkSession.getActiveSession() is None:
         result = result_if_up_to_date(root, is_audited=is_audited)
         if result is not None:
             return result
-    events = events_to_read(root, is_audited=is_audited)
-    is_short = has_few_events(root) if events is None else events <= EVENTS_SHORT_RUN_MAX
-    with _writing(root, progress, jvm_settings(is_short=is_short)) as spark:
+        jvm = jvm_settings(is_short=_is_gold_short(root, is_audited=is_audited))
+    with _writing(root, progress, jvm) as spark:
         return update_gold(spark, root, progress, is_audited=is_audited)
+
+
+def _is_gold_short(root: str, *, is_audited: bool) -> bool:
+    """Return True if a run of `gold` reads few events. A wrong result only makes it slower."""
+    events = events_to_read(root, is_audited=is_audited)
+    return has_few_events(root) if events is None else events <= EVENTS_SHORT_RUN_MAX
 
 
 def compact(root: str, progress: Progress) -> dict[str, Any]:

@@ -43,7 +43,7 @@ class Chosen(NamedTuple):
     names: frozenset[str] | None
     """None selects all gateways."""
     events: int
-    """Events of these gateways in the tables."""
+    """How many events the tables contain from these gateways."""
 
 
 def gateways_in(silver: Queryable, *, has_keys: bool = True) -> list[Gateway]:

@@ -22,8 +22,8 @@ from cloud_jobs.tables.merge import MergeRule, literal
 class HeldTables(Tables):
     """Tables that one run reads and writes. The rows of a table are held until the run writes it.
 
-    Rows of other gateways are neither read nor replaced. Create an object for each run, because it
-    does not notice writes by others.
+    Rows of other gateways are not read, and are replaced only if a condition names them. Create an
+    object for each run, because it does not notice writes by others.
     """
 
     large: frozenset[str] = frozenset()

@@ -104,8 +104,8 @@ def _update(
         run, gateways = _begin_run(silver, gold)
         batches += run.batches
     is_audited = is_audited and run.audited_through < run.through
-    since = min(run.first, run.audited_through + 1) if is_audited else run.first
-    chosen = with_news(gateways, since)
+    # The audited batches end before the run's first batch.
+    chosen = with_news(gateways, run.audited_through + 1 if is_audited else run.first)
     audited_through = _execute(
         silver, gold, run, chosen, Report(progress, after_step), is_audited=is_audited
     )

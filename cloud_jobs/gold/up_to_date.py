@@ -54,26 +54,27 @@ def events_to_read(root: str, *, is_audited: bool) -> int | None:
     With the argument `is_audited`, the run also audits these gateways.
     """
     try:
-        found = _opened(root)
+        found = _opened(root, "segments", "gateway_keys")
         if found is None:
             return None
         engine, last = found
         if last["done"] is None:
             return None
-        processed = min(last["through"], last["audited"]) if is_audited else last["through"]
+        processed = last["audited"] if is_audited else last["through"]
         return with_news(gateways_in(engine), processed + 1).events
     except READ_FAILURES:
         return None
 
 
-def _opened(root: str) -> tuple[QueryEngine, Row] | None:
-    """Open the tables, and return the result of _LAST. Return None if only Spark can tell.
+def _opened(root: str, *names: str) -> tuple[QueryEngine, Row] | None:
+    """Open the tables of _LAST, all gold tables and those in `names`. Return the result of _LAST.
 
+    Return None if only Spark can read the tables, or if they are of another version.
     Raises one of the exceptions in READ_FAILURES if a table cannot be read.
     """
     if local_directory(root) is None or not is_untouched():
         return None
-    engine = QueryEngine(root, ("batches", "segments", "gateway_keys", *GOLD_TABLES))
+    engine = QueryEngine(root, ("batches", *names, *GOLD_TABLES))
     if engine.properties("gold_runs").get(PROPERTY) != str(VERSION):
         return None
     (last,) = engine.rows(_LAST)
