@@ -6,8 +6,9 @@ are in the tables and exported. Reuse avoids allocating disk space and changing 
 
 import os
 import secrets
+from collections.abc import Iterator
 from contextlib import suppress
-from itertools import pairwise
+from itertools import islice
 from pathlib import Path
 
 from gateway.broker.store.journal_files import (
@@ -82,7 +83,7 @@ class Journal:
         self._number = max((scan.known_file, *numbers))
         if scan.end is None or scan.end[0].salt is None:
             return
-        if scan.gaps or scan.unread_end_bytes:
+        if scan.gaps or scan.unread_end_bytes or scan.is_end_damaged:
             return
         file, start, end = scan.end
         if file is not self._files[-1]:
@@ -239,19 +240,29 @@ class Journal:
         A file can be deleted if it is not the newest and contains only events before
         `before_sequence`.
         """
-        return len(self._files) > 1 and self._files[1].first_sequence <= before_sequence
+        return any(True for _ in self._droppable(before_sequence))
 
     def droppable(self, before_sequence: int) -> list[tuple[Path, int, int, int]]:
         """Return the files that `drop` can delete.
 
         Each file is returned as its path, its size, and its first and last sequence numbers.
         """
-        files = list(self._files)
         return [
-            (file.path, file.size_bytes, file.first_sequence, after.first_sequence - 1)
-            for file, after in pairwise(files)
-            if after.first_sequence <= before_sequence
+            (file.path, file.size_bytes, file.first_sequence, after - 1)
+            for file, after in self._droppable(before_sequence)
         ]
+
+    def _droppable(self, before_sequence: int) -> Iterator[tuple[JournalFile, int]]:
+        """Yield the files that can be deleted, oldest first, each with the end of its events.
+
+        The events of a file end where the next file with an intact header begins.
+        """
+        for index, file in enumerate(self._files):
+            later = islice(self._files, index + 1, None)
+            after = next((each.first_sequence for each in later if each.salt is not None), None)
+            if after is None or after > before_sequence:
+                return
+            yield file, after
 
     def drop(self, before_sequence: int, bytes_max: int = 0) -> tuple[int, int] | None:
         """Delete the oldest files that contain only events before `before_sequence`.

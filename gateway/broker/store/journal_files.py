@@ -182,7 +182,8 @@ def placed_files(folder: Path, attempts: int = 1) -> tuple[list[JournalFile], li
             continue  # the file was deleted or reused meanwhile
         found = [sequence_of(blob) for _, blob in frames(contents.data, HEADER_BYTES, None)]
         if found:
-            # Blobs from an earlier use of the file are older, wherever they are in it.
+            # Blobs from an earlier use of the file are older, wherever they are in it. See
+            # damaged_files.py for the order of its batches.
             files.append(JournalFile(path, max(found), None, size_bytes, is_readable))
         elif contents.unreadable:
             unplaced.append(path)

@@ -6,6 +6,14 @@ import os
 from pathlib import Path
 
 from gateway.broker.core.records.blob import has_valid_crc
+from gateway.broker.store.damaged_files import (
+    FoundBatch,
+    batches_in,
+    damaged_of,
+    in_order,
+    last_start,
+    merged,
+)
 from gateway.broker.store.formats import refuse_other_blob
 from gateway.broker.store.journal_files import (
     FOLDER_NAME,
@@ -18,6 +26,7 @@ from gateway.broker.store.journal_files import (
 )
 from gateway.broker.store.medium import read_at, read_blocks
 from gateway.process.files.disk_errors import is_unreadable, line_of
+from gateway.process.files.durable import fsync_file
 
 logger = logging.getLogger(__name__)
 
@@ -75,18 +84,40 @@ class JournalReader:
         if self._unreadable_tries < UNREADABLE_TRIES_MAX:
             for path in (*unplaced, *(file.path for file in files if not file.header_is_readable)):
                 raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
+        intact = [file for file in files if file.salt is not None]
         # The file that holds `sequence` begins at or before it.
-        first = sum(file.first_sequence <= sequence for file in files) - 1
+        first = sum(file.first_sequence <= sequence for file in intact) - 1
         blobs: list[bytes] = []
         size_bytes = 0
-        for index in range(max(first, 0), len(files)):
-            is_newest = index == len(files) - 1
-            for blob in self._read_file(files[index], sequence, bytes_max - size_bytes, is_newest):
+        for index in range(max(first, 0), len(intact)):
+            is_newest = index == len(intact) - 1
+            for blob in self._read_file(intact[index], sequence, bytes_max - size_bytes, is_newest):
                 blobs.append(blob)
                 size_bytes += len(blob)
             if size_bytes >= bytes_max:
                 break
-        return blobs
+        if len(intact) == len(files):
+            return blobs
+        last = last_start(blobs) if size_bytes >= bytes_max else None
+        return _page(blobs, self._of_damaged(files, sequence, last), sequence, bytes_max)
+
+    @staticmethod
+    def _of_damaged(files: list[JournalFile], sequence: int, last: int | None) -> list[FoundBatch]:
+        """Return the durable batches of files with damaged headers, in order.
+
+        They contain events from the event number `sequence` on, and begin before the event number
+        `last`, if given.
+        """
+        found = [
+            batch
+            for file in damaged_of(files)
+            if (contents := file.read()) is not None
+            for batch in batches_in(file, contents)
+            if batch.last_sequence >= sequence and (last is None or batch.first_sequence < last)
+        ]
+        for path in {batch.file.path for batch in found}:
+            fsync_file(path)
+        return in_order(found)
 
     def _bytes_of(self, descriptor: int, count: int, at: int) -> bytes:
         """Read `count` bytes at offset `at`.
@@ -113,15 +144,7 @@ class JournalReader:
             start = HEADER_BYTES
             if file.salt is not None and file.salt == self._salt and self._sequence <= sequence:
                 start = self._at
-            length = file.size_bytes - start
-            if is_newest:
-                length = min(length, bytes_max + READ_AHEAD_BYTES)
-            data = self._bytes_of(descriptor, length, start)
-            if next(frames(data, 0, file.salt, after_damage=False), None) is None:
-                data = self._bytes_of(descriptor, file.size_bytes - start, start)
-            found = self._found(
-                data, start, file, sequence, bytes_max=bytes_max, is_newest=is_newest
-            )
+            found = self._found(descriptor, start, file, sequence, bytes_max, is_newest=is_newest)
             newest = (file.salt, found[-1][0]) if found else None
             if newest is not None and newest != self._synced:
                 # The broker may not have synced its latest write yet.
@@ -139,25 +162,32 @@ class JournalReader:
             refuse_other_blob(file.path, blob)
         return [blob for _, blob in found]
 
-    @staticmethod
     def _found(
-        data: bytes,
+        self,
+        descriptor: int,
         start: int,
         file: JournalFile,
         sequence: int,
-        *,
         bytes_max: int,
+        *,
         is_newest: bool,
     ) -> list[tuple[int, bytes]]:
-        """Return the blobs in `data`, each with its position in the file.
+        """Return blobs of a file from the offset `start` on, each with its position in the file.
 
-        `data` begins at the offset `start` of the file. The first blob is the one that contains the
-        event `sequence`.
+        The first blob is the one that contains the event `sequence`.
         """
+        length = file.size_bytes - start
+        if is_newest:
+            length = min(length, bytes_max + READ_AHEAD_BYTES)
+        data = self._bytes_of(descriptor, length, start)
+        is_damaged = next(frames(data, 0, file.salt, after_damage=False), None) is None
+        if is_damaged:
+            data = self._bytes_of(descriptor, file.size_bytes - start, start)
         found: list[tuple[int, bytes]] = []
         size_bytes = 0
-        # After the newest blob there are only remains of an earlier use, which are not searched.
-        for at, blob in frames(data, 0, file.salt, after_damage=not is_newest):
+        # After the newest blob there are only remains of an earlier use, which are not searched at
+        # each call.
+        for at, blob in frames(data, 0, file.salt, after_damage=is_damaged or not is_newest):
             if found and sequence_of(blob) <= sequence:
                 # The previous blob ends before `sequence`.
                 found.clear()
@@ -170,3 +200,20 @@ class JournalReader:
             # This blob is being written, or was being written when the power failed.
             found.pop()
         return found
+
+
+def _page(
+    blobs: list[bytes], batches: list[FoundBatch], sequence: int, bytes_max: int
+) -> list[bytes]:
+    """Return the blobs of intact files and of damaged ones in order, up to about `bytes_max`.
+
+    At least one blob begins at or after the event number `sequence`, if there is one.
+    """
+    page: list[bytes] = []
+    size_bytes = 0
+    for blob in merged(blobs, batches):
+        page.append(blob)
+        size_bytes += len(blob)
+        if size_bytes >= bytes_max and sequence_of(blob) >= sequence:
+            break
+    return page

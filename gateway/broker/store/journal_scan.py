@@ -4,10 +4,12 @@ Unreadable data is read again several times before it is reported as damage. It 
 the end of the journal, because acknowledged batches might follow it.
 """
 
+import heapq
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from gateway.broker.core.records.blob import Blob, DamagedBlob
+from gateway.broker.store.damaged_files import FoundBatch, batches_in, damaged_of, in_order
 from gateway.broker.store.formats import refuse_other_blob
 from gateway.broker.store.journal_end import JournalEnd
 from gateway.broker.store.journal_files import (
@@ -24,6 +26,13 @@ from gateway.broker.store.medium import READ_ATTEMPTS, Contents
 
 Gap = tuple[int, int]
 """First and last missing sequence number."""
+
+Batch = tuple[JournalFile, int, Blob]
+"""A batch: its file, the offset of its frame in bytes, and its blob."""
+
+
+def _start(batch: Batch) -> int:
+    return batch[2].first_sequence
 
 
 class JournalScan:
@@ -65,6 +74,7 @@ class JournalScan:
         self.end_messages = 0
         """Number of message numbers assigned in the batches that are missing at the end. Not all
         of these numbers belong to a recorded message."""
+        self._accepted_stores = frozenset(stores)
         if stores:
             self._ignore_foreign_files(stores)
         self.gaps: list[Gap] = []
@@ -75,6 +85,8 @@ class JournalScan:
         end of the journal was read."""
         self.end: tuple[JournalFile, int, int] | None = None
         """File of the newest blob, and the offsets at which its frame begins and ends."""
+        self.is_end_damaged = False
+        """True if bytes before the newest blob in its file are damaged."""
         self.next_sequence = 1
         """Sequence number after the last event of the newest blob."""
         self._skipped_gaps = sorted(skipped_gaps)
@@ -110,19 +122,18 @@ class JournalScan:
         was never acknowledged. Raises OSError if reading fails, and OtherFormat for a blob of
         another version.
         """
-        first = 0
-        for index, file in enumerate(self.files):
-            if file.first_sequence <= self.checkpoint:
-                first = index
-        read: list[tuple[JournalFile, Contents]] = []
-        for file in self.files[first:]:
-            if file.salt is None:
-                self.damage.append(f"the header of {file.path.name} in the journal is damaged")
-            contents = file.read(READ_ATTEMPTS)
-            if contents is not None:
-                read.append((file, Contents(b"", contents.unreadable)))
-                yield from self._blobs_in(file, contents.data)
-        self._check_end(read)
+        starts = [file.first_sequence for file in self.files if file.salt is not None]
+        first = max((start for start in starts if start <= self.checkpoint), default=0)
+        # A file with a damaged header is always read: the header does not state what it contains.
+        files = [file for file in self.files if file.salt is None or file.first_sequence >= first]
+        read: dict[Path, Contents] = {}
+        batches = heapq.merge(
+            self._batches_of_damaged(files, read), self._batches_of_intact(files, read), key=_start
+        )
+        for file, at, blob in batches:
+            if self._accept(file, at, blob):
+                yield blob
+        self._check_end([(file, read[file.path]) for file in files if file.path in read])
         if self.next_sequence < self.checkpoint and not self._is_skipped(
             self.next_sequence, self.checkpoint - 1
         ):
@@ -131,24 +142,55 @@ class JournalScan:
                 "they are in the tables"
             )
 
-    def _blobs_in(self, file: JournalFile, contents: bytes) -> Iterator[Blob]:
-        for at, content in frames(contents, HEADER_BYTES, file.salt):
-            try:
-                blob = Blob(content)
-            except DamagedBlob as error:
-                refuse_other_blob(file.path, content)
-                self._reason = f": {error}"
+    def _batches_of_damaged(
+        self, files: list[JournalFile], read: dict[Path, Contents]
+    ) -> Iterator[Batch]:
+        found: list[FoundBatch] = []
+        for file in damaged_of(files):
+            self.damage.append(f"the header of {file.path.name} in the journal is damaged")
+            contents = file.read(READ_ATTEMPTS)
+            if contents is not None:
+                read[file.path] = Contents(b"", contents.unreadable)
+                found += batches_in(file, contents)
+        for batch in in_order(found, self._accepted_stores):
+            for content in batch.read(READ_ATTEMPTS):
+                yield from self._opened(batch.file, batch.at, content)
+
+    def _batches_of_intact(
+        self, files: list[JournalFile], read: dict[Path, Contents]
+    ) -> Iterator[Batch]:
+        for file in files:
+            contents = None if file.salt is None else file.read(READ_ATTEMPTS)
+            if contents is None:
                 continue
-            if blob.first_sequence < self.next_sequence:
-                continue  # from an earlier use of a file whose header is damaged
-            if self._is_skipped(blob.first_sequence, blob.first_sequence):
-                continue  # skipped by an earlier start, and readable again
-            first = max(self.next_sequence, self.checkpoint)
-            self._note_gap(first, blob.first_sequence - 1, self._location_before(file, at))
-            self.next_sequence = blob.first_sequence + blob.record_count
-            self.stores.add(blob.store)
-            self.end = (file, at, at + FRAME.size + len(content))
-            yield blob
+            read[file.path] = Contents(b"", contents.unreadable)
+            for at, content in frames(contents.data, HEADER_BYTES, file.salt):
+                yield from self._opened(file, at, content)
+
+    def _opened(self, file: JournalFile, at: int, content: bytes) -> list[Batch]:
+        """Return the batch in a list, which is empty if the blob is damaged."""
+        try:
+            return [(file, at, Blob(content))]
+        except DamagedBlob as error:
+            refuse_other_blob(file.path, content)
+            self._reason = f": {error}"
+            return []
+
+    def _accept(self, file: JournalFile, at: int, blob: Blob) -> bool:
+        """Continue after this blob. Return False if it must not be applied."""
+        if blob.first_sequence < self.next_sequence:
+            return False  # another copy
+        if self._is_skipped(blob.first_sequence, blob.first_sequence):
+            return False  # skipped by an earlier start, and readable again
+        first = max(self.next_sequence, self.checkpoint)
+        self._note_gap(first, blob.first_sequence - 1, self._location_before(file, at))
+        self.next_sequence = blob.first_sequence + blob.record_count
+        self.stores.add(blob.store)
+        is_same = self.end is not None and self.end[0] is file
+        expected = self.end[2] if self.end is not None and is_same else HEADER_BYTES
+        self.is_end_damaged = at != expected or (is_same and self.is_end_damaged)
+        self.end = (file, at, at + FRAME.size + len(blob.data))
+        return True
 
     def _location_before(self, file: JournalFile, at: int) -> str:
         """Return a phrase for a log message that states where data is damaged.

@@ -25,11 +25,19 @@ FOUND: Final = [
     Finding(
         "an unreadable file before one that a cut left empty was not the journal's end",
         "journal",
-        bytes.fromhex("05 03 08 01 00 1e 01 01 04 00 09 02 08 02 00 1e 01 02 04 00 09"),
+        bytes.fromhex("00 03 08 01 00 1e 01 01 04 00 09 02 08 02 00 1e 01 02 04 00 09"),
     ),
     Finding(
         "a file with a damaged header was placed by an old batch in it, before a whole file",
         "journal",
-        bytes.fromhex("24 06 08 00 03 1e 26 00 04 7e 09"),
+        bytes.fromhex("00 06 08 00 03 1e 26 00 04 7e 09"),
+    ),
+    Finding(
+        "which of two copies of a batch was read depended on which headers were readable",
+        "journal",
+        bytes.fromhex(
+            "00 02 08 01 00 1e ff ff ff ff 24 06 08 00 03 1e 01 00 04 7e 09 03 08 1e 00 08 01 00"
+            "04 00 09 01 08 00 08 1e 01 00 04 00 09"
+        ),
     ),
 ]

@@ -2,12 +2,13 @@
 
 An input::
 
-    ignored u8 | actions, each: kind u8 | count u8 | arguments
+    checkpoint u8 | actions, each: kind u8 | count u8 | arguments
 
-The actions damage the files of a complete journal. The promises: nothing is raised. Only written
-data are read, in order, and all data that no action touched. Missing data before data that were
-read are reported, and so is an end that cannot be read. A start can continue, and data that become
-readable again later are not mixed in.
+The actions damage the files of a complete journal. The promises, for data from the checkpoint on:
+nothing is raised. Only written data are read, in order, and all data that no action touched.
+Missing data before data that were read are reported, and so is an end that cannot be read. A start
+can continue, and data that become readable again later are not mixed in. The export reads what a
+start reads, page by page, also after files before the checkpoint were deleted.
 """
 
 import errno
@@ -20,6 +21,7 @@ from typing import Final
 from zlib import crc32
 
 from gateway.broker.core.records import layout
+from gateway.broker.core.records.blob import has_valid_crc
 from gateway.broker.store import medium
 from gateway.broker.store.journal import Journal
 from gateway.broker.store.journal_files import (
@@ -29,6 +31,7 @@ from gateway.broker.store.journal_files import (
     SALT_BYTES,
     frame_of,
     header_of,
+    sequence_of,
 )
 from gateway.broker.store.journal_reader import JournalReader
 from gateway.broker.store.journal_scan import Gap, JournalScan
@@ -38,6 +41,9 @@ from tests.instruments.fuzz.scratch import scratch_root
 FILES: Final = 3
 BLOBS_IN_A_FILE: Final = 6
 FILE_BYTES: Final = 16_384
+PAGE_BYTES: Final = 2_000
+"""Bytes that the export reads at a time. Doubled as long as it finds nothing new."""
+
 STEP: Final = 64
 """The factor between a byte of the input and a place or length in a file."""
 
@@ -219,12 +225,14 @@ def check(data: bytes, make: MakeScan = JournalScan) -> None:
             if record:
                 ACTIONS[record[0] % len(ACTIONS)](damaged, ByteProgram(record[1:]))
         damaged.save()
+        checkpoint = data[0] % len(BLOBS) + 1 if data else 1
         with _reading_from(damaged):
-            reading = make(damaged.folder, 1, [])
+            reading = make(damaged.folder, checkpoint, [])
             found = [(blob.first_sequence, blob.data) for blob in reading.blobs()]
             JournalReader(Path(directory)).blobs_after(0, 1 << 20)
         _check_found(damaged, reading, found)
-        _check_going_on(Path(directory), reading, [sequence for sequence, _ in found], make)
+        sequences = [sequence for sequence, _ in found if sequence >= checkpoint]
+        _check_going_on(Path(directory), reading, sequences, make)
 
 
 def _check_found(damaged: Damaged, reading: JournalScan, found: list[tuple[int, bytes]]) -> None:
@@ -234,17 +242,16 @@ def _check_found(damaged: Damaged, reading: JournalScan, found: list[tuple[int, 
         assert BLOBS.get(sequence) == blob, f"{sequence} was never written like that"
     reported = {number for first, last in reading.gaps for number in range(first, last + 1)}
     last = max(sequences, default=0)
+    header = range(HEADER_BYTES)
     for number, file in enumerate(WRITTEN):
-        header = range(HEADER_BYTES)
         for sequence, frame in file.frames.items():
-            if sequence in sequences:
+            if sequence in sequences or sequence < reading.checkpoint:
                 continue
             whole = damaged.is_untouched(number, frame) and damaged.is_untouched(number, header)
             assert not whole, f"{sequence} is whole and was not read"
             assert sequence > last or sequence in reported, f"{sequence} is missing without a word"
             there = range(frame.start + FRAME.size, min(frame.stop, damaged.size_of(number)))
-            hidden = there and damaged.is_unreadable(number, there)
-            if sequence > last and hidden:
+            if sequence > last and there and damaged.is_unreadable(number, there):
                 assert reading.unread_end_bytes, f"{sequence} cannot be read: taken for the end"
 
 
@@ -252,7 +259,8 @@ def _check_going_on(
     data_dir: Path, reading: JournalScan, sequences: list[int], make: MakeScan
 ) -> None:
     """Check that a start continues after what it read, though the medium has recovered all data."""
-    first = reading.next_sequence + reading.unread_end_bytes
+    after_last = max(reading.next_sequence, reading.checkpoint)
+    first = after_last + reading.unread_end_bytes
     for path in reading.unplaced:
         path.unlink()
     journal = Journal(data_dir, FILE_BYTES)
@@ -261,6 +269,32 @@ def _check_going_on(
     journal.close()
     passed_over = [*reading.gaps]
     if reading.unread_end_bytes:
-        passed_over.append((reading.next_sequence, first - 1))
-    again = [blob.first_sequence for blob in make(data_dir / FOLDER_NAME, 1, passed_over).blobs()]
+        passed_over.append((after_last, first - 1))
+    checkpoint = reading.checkpoint
+    again = _sequences_of(make(data_dir / FOLDER_NAME, checkpoint, passed_over))
     assert again == [*sequences, first], f"{sequences} and {first} became {again}"
+    whole = _sequences_of(make(data_dir / FOLDER_NAME, checkpoint, []))
+    exported = _exported(JournalReader(data_dir), checkpoint)
+    assert exported == whole, f"{whole} was exported as {exported}"
+    while journal.drop(checkpoint):
+        pass
+    left = _sequences_of(make(data_dir / FOLDER_NAME, checkpoint, []))
+    assert left == whole, f"of {whole}, {left} are left after the checkpoint's files were deleted"
+
+
+def _sequences_of(scan: JournalScan) -> list[int]:
+    found = [blob.first_sequence for blob in scan.blobs()]
+    return [sequence for sequence in found if sequence >= scan.checkpoint]
+
+
+def _exported(reader: JournalReader, checkpoint: int) -> list[int]:
+    """Return the sequence numbers of the batches as the export reads them, in small pages."""
+    found: list[int] = []
+    sequence, bytes_max = checkpoint - 1, PAGE_BYTES
+    while bytes_max <= 2 * FILES * FILE_BYTES:
+        page = [b for b in reader.blobs_after(sequence, bytes_max) if has_valid_crc(b)]
+        new = [each for each in map(sequence_of, page) if each > sequence]
+        found += new
+        sequence = max([sequence, *new])
+        bytes_max = PAGE_BYTES if new else 2 * bytes_max
+    return found
