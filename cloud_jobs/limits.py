@@ -62,9 +62,12 @@ SHORT_RUN_BYTES_MAX: Final = 10_000_000
 events. Compiling Spark takes 13 processor seconds and then saves 4 for each 500,000 events."""
 
 EVENTS_SMALL_MAX: Final = 500_000
-"""Events of a run's gateways in the tables, up to which Spark plans `gold` with the least effort. A
-run with few new events then takes two thirds of the processor time: most of it is spent on
-planning, except for the audit, which reads all events of these gateways."""
+"""Events that a run of `gold` audits, up to which Spark plans it with the least effort. A run with
+few new events then takes two thirds of the processor time: most of it is spent on planning."""
+
+CARRIED_FROM_EVENTS: Final = 100_000
+"""Events of a run's gateways in the tables from which `gold` continues their audits. With fewer,
+auditing all of them takes less time than writing the events that the next audit needs."""
 
 GATEWAYS_PER_RUN_MAX: Final = 1_000
 """Gateways that a run of `gold` names in its queries. A name has some 20 bytes. If more gateways

@@ -68,8 +68,13 @@ class Audit:
 
 
 @contextmanager
-def audit_of(tables: Tables, progress: Progress = lambda _: None) -> Iterator[Audit]:
-    """Audit the tables, and yield the result. It is held until the `with` statement ends."""
+def audit_of(
+    tables: Tables, progress: Progress = lambda _: None, events: DataFrame | None = None
+) -> Iterator[Audit]:
+    """Audit the tables, and yield the result. It is held until the `with` statement ends.
+
+    `events` are the events to audit, with the columns AUDITED. None: all events in the tables.
+    """
     with ExitStack() as stack:
 
         def keep(rows: DataFrame) -> DataFrame:
@@ -77,7 +82,7 @@ def audit_of(tables: Tables, progress: Progress = lambda _: None) -> Iterator[Au
 
         progress("looking for what is missing")
         # All checks use the events. Without the cache, each check would read the table.
-        events = keep(tables.read("events").select(*AUDITED))
+        events = keep(tables.read("events").select(*AUDITED) if events is None else events)
         holes = gaps_of(tables.read("segments"), events)
         gaps = keep(log_gaps(tables, events, holes))
         progress("walking over identifiers, queues and releases")

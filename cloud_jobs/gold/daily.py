@@ -74,7 +74,9 @@ def update_health(gold: Tables, segments: DataFrame, changes: Changes) -> None:
         "gateway", F.col("written_day").alias("day")
     )
     partitions = as_values(days.unionByName(elsewhere).distinct())
-    written = changes.written.select(*TIMED, *_COUNTED)
+    # Spark reads only these partitions.
+    written = changes.written.where(F.col("day").isin(_listed(partitions)))
+    written = written.select(*TIMED, *_COUNTED)
     whole_days = _rows_of_days(timed(_rows_of_days(written, partitions), changes.corrections), days)
     with held(whole_days) as whole:
         _replace_health(gold, days, gateway_health(whole, segments))

@@ -18,10 +18,11 @@ from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 
 from cloud_jobs.errors import IngestError
+from cloud_jobs.gold.continued_audit import plan_of
 from cloud_jobs.gold.gateways import Chosen, Gateway, gateways_in, with_news
 from cloud_jobs.gold.held_tables import held_tables
 from cloud_jobs.gold.steps import Progress, Report, update_tables
-from cloud_jobs.limits import EVENTS_SMALL_MAX, VALUES_MAX
+from cloud_jobs.limits import CARRIED_FROM_EVENTS, EVENTS_SMALL_MAX, VALUES_MAX
 from cloud_jobs.spark.effort import small_effort
 from cloud_jobs.spark.side_by_side import side_by_side
 from cloud_jobs.tables import making
@@ -139,26 +140,26 @@ def _execute(
     report.after_step("begin")
     if not run.batches and not is_audited:
         return run.audited_through
-    with small_effort(gold.spark, is_small=chosen.events <= EVENTS_SMALL_MAX):
+    large = _LARGE if chosen.events > VALUES_MAX else frozenset()
+    own_silver = held_tables(silver, large, _UNREAD, chosen.names)
+    own_gold = held_tables(gold, large, gateways=chosen.names)
+    plan = None
+    # The audits of small logs are not continued.
+    if is_audited and chosen.events >= CARRIED_FROM_EVENTS:
+        with small_effort(gold.spark):
+            plan = plan_of(own_silver, own_gold, run.audited_through + 1)
+    events = chosen.events if plan is None else plan.events
+    with small_effort(gold.spark, is_small=events <= EVENTS_SMALL_MAX):
         if chosen.names is None or chosen.names:
-            _update_rows(silver, gold, run, chosen, report, is_audited=is_audited)
+            with side_by_side() as submit:
+                # Each run needs these tables first. They are held from now on.
+                submit(own_silver.read, "segments")
+                submit(own_silver.read, "events")
+            batches = (run.first, run.through)
+            update_tables(own_silver, own_gold, batches, report, is_audited=is_audited, plan=plan)
         audited_through = run.through if is_audited else run.audited_through
         _record_run(gold, run, is_done=True, audited_through=audited_through)
     return audited_through
-
-
-def _update_rows(
-    silver: Tables, gold: Tables, run: Run, chosen: Chosen, report: Report, *, is_audited: bool
-) -> None:
-    """Update the rows of the chosen gateways."""
-    large = _LARGE if chosen.events > VALUES_MAX else frozenset()
-    silver = held_tables(silver, large, _UNREAD, chosen.names)
-    gold = held_tables(gold, large, gateways=chosen.names)
-    with side_by_side() as submit:
-        # Each run needs these tables first. They are held from now on.
-        submit(silver.read, "segments")
-        submit(silver.read, "events")
-    update_tables(silver, gold, (run.first, run.through), report, is_audited=is_audited)
 
 
 def gold_tables(spark: SparkSession, root: str) -> Tables:

@@ -1,6 +1,6 @@
 """The steps of a run of `oncegate gold`: first the tables that others depend on, then the others.
 
-The audit runs at the same time, because it only reads ingested tables.
+The audit runs at the same time, because it reads no table that they write.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from cloud_jobs.audit.gaps import gaps_of
-from cloud_jobs.audit.run import Audit, audit_of
+from cloud_jobs.gold.continued_audit import GoldAudit, Plan, gold_audit_of, update_carried
 from cloud_jobs.gold.daily import Changes, update_daily, update_health, update_sensors
 from cloud_jobs.gold.drops import discard
 from cloud_jobs.gold.sensor_gaps import sensor_gaps_of
@@ -64,44 +64,70 @@ class Report(NamedTuple):
 
 
 def update_tables(
-    silver: Tables, gold: Tables, batches: tuple[int, int], report: Report, *, is_audited: bool
+    silver: Tables,
+    gold: Tables,
+    batches: tuple[int, int],
+    report: Report,
+    *,
+    is_audited: bool,
+    plan: Plan | None = None,
 ) -> None:
     """Update the gold tables with the first to the last batch of a run, and audit if wanted.
 
     There are no batches if the last number is less than the first. The run then only writes the
-    verdicts of the audit.
+    verdicts of the audit. If `plan` is given, the audit continues earlier ones (see `gold_audit_of`),
+    and the events that the next audit needs are written.
     """
     report = report.numbered(len(PHASES) if is_audited else len(PHASES) - 1)
     with ExitStack() as stack:
-        audit = stack.enter_context(_audit_meanwhile(silver, report)) if is_audited else None
+        audit: Future[GoldAudit] | None = None
+        if is_audited:
+            audit = stack.enter_context(_audit_meanwhile(silver, gold, plan, report))
         changes = _changes(silver, gold, batches, report, stack)
         moved = _moved_events(changes)
-
-        def totals(name: str) -> Callable[[], None]:
-            return lambda: _update_totals(gold, name, changes, moved, audit)
-
-        segments = silver.read("segments")
-        health = partial(update_health, gold, segments, changes)
         _complete(
-            [
-                {
-                    "sessions": totals("sessions"),
-                    "qos2_deliveries": totals("qos2_deliveries"),
-                    "discarded": partial(discard, gold, *batches),
-                },
-                {"boots": totals("boots"), "gateway_health": health},
-                {"sensors": partial(update_sensors, silver, gold, changes)},
-                {"qos2_messages": totals("qos2_messages")},
-            ],
+            _first_steps(silver, gold, changes, moved, audit),
             report,
             # The audit is one of the queries that run at a time.
             QUERIES_AT_A_TIME_MAX - 1 if audit is not None else QUERIES_AT_A_TIME_MAX,
         )
-        _complete(_last_steps(silver, gold, changes, audit), report)
+        last = [*_last_steps(silver, gold, changes, audit)]
+        if audit is not None and plan is not None:
+            carry = partial(update_carried, gold, audit.result(), changes.through)
+            last.append({"carried_events": carry})
+        _complete(last, report)
+
+
+def _first_steps(
+    silver: Tables,
+    gold: Tables,
+    changes: Changes,
+    moved: DataFrame | None,
+    audit: Future[GoldAudit] | None,
+) -> list[Steps]:
+    """Return the steps that need no results of other chains of steps."""
+
+    def totals(name: str) -> Callable[[], None]:
+        return lambda: _update_totals(gold, name, changes, moved, audit)
+
+    segments = silver.read("segments")
+    return [
+        {
+            "sessions": totals("sessions"),
+            "qos2_deliveries": totals("qos2_deliveries"),
+            "discarded": partial(discard, gold, changes.first, changes.through),
+        },
+        {
+            "boots": totals("boots"),
+            "gateway_health": partial(update_health, gold, segments, changes),
+        },
+        {"sensors": partial(update_sensors, silver, gold, changes)},
+        {"qos2_messages": totals("qos2_messages")},
+    ]
 
 
 def _last_steps(
-    silver: Tables, gold: Tables, changes: Changes, audit: Future[Audit] | None
+    silver: Tables, gold: Tables, changes: Changes, audit: Future[GoldAudit] | None
 ) -> Iterator[Steps]:
     """Yield the steps that need the results of other steps or of the audit."""
     yield {"qos2_daily": partial(update_daily, gold, changes)}
@@ -131,14 +157,17 @@ def _complete(
 
 
 @contextmanager
-def _audit_meanwhile(silver: Tables, report: Report) -> Iterator[Future[Audit]]:
+def _audit_meanwhile(
+    silver: Tables, gold: Tables, plan: Plan | None, report: Report
+) -> Iterator[Future[GoldAudit]]:
     """Audit the ingested tables in another thread. Yield the future of the result.
 
-    The audit only reads ingested tables, so the gold tables can be updated at the same time.
+    The audit reads ingested tables, and the table `carried_events`, which the last step writes. So
+    the other gold tables can be updated at the same time.
     """
     report.begin(AUDIT)
     with ExitStack() as kept, side_by_side() as submit:
-        yield submit(kept.enter_context, audit_of(silver))
+        yield submit(kept.enter_context, gold_audit_of(silver, gold, plan))
 
 
 def _changes(
@@ -175,13 +204,17 @@ def _update_totals(
     name: str,
     changes: Changes,
     moved: DataFrame | None,
-    audit: Future[Audit] | None,
+    audit: Future[GoldAudit] | None,
 ) -> None:
     rows = ROWS[name](changes.fresh)
     verdicts = None
     if audit is not None and name in _VERDICTS:
         rows = gold.hold(name, rows)
-        verdicts = _VERDICTS[name](gold.read(name), rows, audit.result())
+        result = audit.result()
+        old = gold.read(name)
+        if result.continued:  # verdicts of their earlier messages do not change
+            old = old.where(~F.col("gateway").isin(*result.continued))
+        verdicts = _VERDICTS[name](old, rows, result)
     merge_totals(gold, name, rows, changes.first, verdicts)
     if moved is not None:
         events = timed(changes.written, changes.corrections)
@@ -189,7 +222,7 @@ def _update_totals(
 
 
 def _update_gaps(
-    silver: Tables, gold: Tables, changes: Changes, audit: Future[Audit] | None
+    silver: Tables, gold: Tables, changes: Changes, audit: Future[GoldAudit] | None
 ) -> None:
     if audit is None:
         holes = gaps_of(silver.read("segments"), silver.read("events"))
@@ -200,7 +233,7 @@ def _update_gaps(
         gold.replace("gaps", found)
 
 
-def _update_audit_daily(silver: Tables, gold: Tables, changes: Changes, audit: Audit) -> None:
+def _update_audit_daily(silver: Tables, gold: Tables, changes: Changes, audit: GoldAudit) -> None:
     events = timed(silver.read("events").select(*TIMED), changes.corrections)
     rows = daily_verdicts(events, silver.read("segments"), audit.findings)
     gold.replace("audit_daily", rows)

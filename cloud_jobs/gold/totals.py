@@ -29,7 +29,7 @@ KEYS: Final[dict[str, tuple[str, ...]]] = {
     "qos2_deliveries": ("gateway", "store", "session", "message"),
 }
 _LEAST: Final = frozenset(
-    {"day", "first_sequence", "first_time", "opened", "queued", "started", "held"}
+    {"day", "first_sequence", "first_time", "opened", "position", "queued", "started", "held"}
 )
 _NOT_FROM_EVENTS: Final = ("day_before", "verdict", "discarded", "discard_reason")
 """Columns that do not come from a batch's events: the row's day before the run, the last verdict,

@@ -14,7 +14,7 @@ _CHECKS: Final = (
     "spark.databricks.delta.retentionDurationCheck.enabled",
     "spark.databricks.delta.vacuum.retentionWindowIgnore.enabled",
 )
-NAMES: Final = (*ORDER, "gaps", "drops", "audit_daily")
+NAMES: Final = (*ORDER, "gaps", "drops", "audit_daily", "carried_events")
 
 
 def vacuum(

@@ -196,6 +196,30 @@ AUDIT_DAILY: Final = schema_of(
 )
 """One row per gateway and day: the result of `oncegate audit` for the events of that day."""
 
+CARRIED_EVENTS: Final = schema_of(
+    """
+    string  gateway store
+    integer sequence
+    time    time
+    string  event
+    integer session
+    string  client_id
+    integer message packet_id
+    string  topic
+    integer qos matched
+    string  origin
+    integer position
+    string  packet reason filter
+    integer protocol
+    string  detail segment_name
+    integer from_sequence to_sequence batch
+    """
+)
+"""Earlier events that the next audit of a gateway needs, with the columns that the audit reads.
+`batch` is the last audited batch. A row with the event `audited` is not an event: it has the number
+of the store's last audited event, the greatest number of a message, and in `from_sequence` the
+first event of the last batch of records."""
+
 GOLD_RUNS: Final = schema_of(
     """
     integer run from_batch through_batch
@@ -236,5 +260,6 @@ GOLD_TABLES: Final[dict[str, StructType]] = {
     "sensor_days": SENSOR_DAYS,
     "gaps": GAPS,
     "audit_daily": AUDIT_DAILY,
+    "carried_events": CARRIED_EVENTS,
     "gold_runs": GOLD_RUNS,
 }

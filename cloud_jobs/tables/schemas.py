@@ -254,6 +254,7 @@ INDEXED_COLUMNS: Final = {
     ),
     **dict.fromkeys(("sensor_quarters", "sensor_days"), ("gateway", "device", "batch")),
     **dict.fromkeys(("drops", "gaps", "audit_daily"), ("gateway", "day")),
+    "carried_events": ("gateway", "batch"),
     "gold_runs": ("run",),
 }  # fmt: skip
 """Columns whose minimum and maximum Delta stores for each data file, so that queries skip files.

@@ -67,9 +67,7 @@ class Case:
     def segments(self) -> list[Segment]:
         """Return the segments that arrived."""
         writer = LogWriter(gateway=self.gateway, store=self.store, sequence=self.first_sequence)
-        made = [
-            (writer.seal(_timed(events or [opened(99)], writer)), events) for events in self.log
-        ]
+        made = [(writer.seal(timed(events or [opened(99)], writer)), events) for events in self.log]
         return [segment for segment, events in made if events is not None]
 
     def land(self, directory: Path) -> None:
@@ -83,9 +81,9 @@ _OUT = ("message_released", "message_published")
 _IN = ("message_queued", "delivery_started", "message_dropped", "retained_set")
 
 
-def _timed(events: list[Event], writer: LogWriter) -> list[Event]:
+def timed(events: list[Event], writer: LogWriter) -> list[Event]:
     """Add times to events. A release and the events caused by it are one batch, with one time."""
-    timed: list[Event] = []
+    found: list[Event] = []
     run: int | None = None
     for index, one in enumerate(events):
         time_ms = one.get("time", writer.time_ms + 10 * index)
@@ -95,8 +93,8 @@ def _timed(events: list[Event], writer: LogWriter) -> list[Event]:
             time_ms = run
         if one["event"] in _OUT:
             run = time_ms
-        timed.append(one | {"time": time_ms})
-    return timed
+        found.append(one | {"time": time_ms})
+    return found
 
 
 def ok(name: str, *log: list[Event]) -> Case:

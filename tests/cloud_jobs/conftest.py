@@ -203,10 +203,12 @@ def made_gold(ingested: Ingested, tmp_path_factory: pytest.TempPathFactory) -> M
             place.spark, place.settings.tables, lambda _: None, is_audited=is_audited
         )
 
-    results = [run(is_audited=True)]
-    between = {name: place.rows(name) for name in BETWEEN}
-    shutil.copytree(ingested.place.settings.tables, place.settings.tables, dirs_exist_ok=True)
-    results += [run(is_audited=False), run(is_audited=True)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("cloud_jobs.gold.run.CARRIED_FROM_EVENTS", 1)
+        results = [run(is_audited=True)]
+        between = {name: place.rows(name) for name in BETWEEN}
+        shutil.copytree(ingested.place.settings.tables, place.settings.tables, dirs_exist_ok=True)
+        results += [run(is_audited=False), run(is_audited=True)]
     return MadeGold(place, results, between)
 
 
