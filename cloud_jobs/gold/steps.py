@@ -75,7 +75,7 @@ def update_tables(
     """Update the gold tables with the first to the last batch of a run, and audit if wanted.
 
     There are no batches if the last number is less than the first. The run then only writes the
-    verdicts of the audit. If `plan` is given, the audit continues earlier ones (see `gold_audit_of`),
+    verdicts of the audit. If `plan` is given, the audit continues earlier ones (`gold_audit_of`),
     and the events that the next audit needs are written.
     """
     report = report.numbered(len(PHASES) if is_audited else len(PHASES) - 1)
