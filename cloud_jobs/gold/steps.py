@@ -91,11 +91,7 @@ def update_tables(
             # The audit is one of the queries that run at a time.
             QUERIES_AT_A_TIME_MAX - 1 if audit is not None else QUERIES_AT_A_TIME_MAX,
         )
-        last = [*_last_steps(silver, gold, changes, audit)]
-        if audit is not None and plan is not None:
-            carry = partial(update_carried, gold, audit.result(), changes.through)
-            last.append({"carried_events": carry})
-        _complete(last, report)
+        _complete(_last_steps(silver, gold, changes, audit, plan), report)
 
 
 def _first_steps(
@@ -127,13 +123,19 @@ def _first_steps(
 
 
 def _last_steps(
-    silver: Tables, gold: Tables, changes: Changes, audit: Future[GoldAudit] | None
+    silver: Tables,
+    gold: Tables,
+    changes: Changes,
+    audit: Future[GoldAudit] | None,
+    plan: Plan | None,
 ) -> Iterator[Steps]:
     """Yield the steps that need the results of other steps or of the audit."""
     yield {"qos2_daily": partial(update_daily, gold, changes)}
     yield {"gaps": partial(_update_gaps, silver, gold, changes, audit)}
     if audit is not None:
         yield {"audit_daily": partial(_update_audit_daily, silver, gold, changes, audit.result())}
+        if plan is not None:
+            yield {"carried_events": partial(update_carried, gold, audit.result(), changes.through)}
 
 
 def _complete(

@@ -8,7 +8,6 @@ import os
 import secrets
 from collections.abc import Iterator
 from contextlib import suppress
-from itertools import islice
 from pathlib import Path
 
 from gateway.broker.store.journal_files import (
@@ -257,12 +256,14 @@ class Journal:
 
         The events of a file end where the next file with an intact header begins.
         """
-        for index, file in enumerate(self._files):
-            later = islice(self._files, index + 1, None)
-            after = next((each.first_sequence for each in later if each.salt is not None), None)
-            if after is None or after > before_sequence:
-                return
-            yield file, after
+        before: list[JournalFile] = []
+        for file in self._files:
+            if before and file.salt is not None:
+                if file.first_sequence > before_sequence:
+                    return
+                yield from ((each, file.first_sequence) for each in before)
+                before = []
+            before.append(file)
 
     def drop(self, before_sequence: int, bytes_max: int = 0) -> tuple[int, int] | None:
         """Delete the oldest files that contain only events before `before_sequence`.

@@ -142,7 +142,7 @@ class JournalReader:
             return []  # deleted meanwhile: exported, or reported as missing
         try:
             start = HEADER_BYTES
-            if file.salt is not None and file.salt == self._salt and self._sequence <= sequence:
+            if file.salt == self._salt and self._sequence <= sequence:
                 start = self._at
             found = self._found(descriptor, start, file, sequence, bytes_max, is_newest=is_newest)
             newest = (file.salt, found[-1][0]) if found else None
