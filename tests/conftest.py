@@ -40,8 +40,9 @@ IN_TURN_AS_FILES = (
     "cloud_jobs/test_oncegate_job.py",
     "documents/test_site.py",
     "cloud_jobs/test_run_with_gold.py",
-    "broker/test_compiled_core.py",
+    "system/test_whole_gateway.py",
     "system/test_cleared_alarms.py",
+    "broker/test_compiled_core.py",
 )
 # The duration of an example depends on the tests that run at the same time.
 hypothesis.settings.register_profile("any time", deadline=None)
