@@ -24,12 +24,26 @@ TESTS = Path(__file__).resolve().parent
 # Long tests of which CI runs a quarter each day: each test in one of DAYS days.
 DAYS = 4
 IN_TURN = (
+    "api/pages",
+    "api/rest",
+    "bridge/protocols/test_damaged_inputs.py",
+    "bridge/test_kill.py",
+    "broker/core/rules/subscribe/test_retained_crowd.py",
+    "broker/core/sessions/test_session_identifiers.py",
+    "broker/server/host/test_garbage.py",
     "broker/store/golden",
     "broker/store/test_many_cuts.py",
     "broker/store/test_recovery_properties.py",
     "broker/store/test_wild_lives.py",
+    "broker/wire/test_round_trip.py",
+    "cloud_jobs/gold/test_held_tables.py",
+    "cloud_jobs/test_crash.py",
     "contract/mqtt_client",
+    "documents/test_tutorials.py",
     "instruments",
+    "system/test_add_a_sensor.py",
+    "system/test_secrets.py",
+    "system/test_tenants.py",
     "tools/audit/test_real_run.py",
     "tools/bench",
 )
@@ -51,7 +65,11 @@ hypothesis.settings.load_profile("any time")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options that choose tests, and `--compiled`, which refuses to run on the source."""
-    parser.addoption("--compiled", action="store_true", help="refuse to run against the source")
+    parser.addoption(
+        "--compiled",
+        action="store_true",
+        help="refuse to run against the source; with --day, run half of the tests each day",
+    )
     parser.addoption(
         "--sample",
         type=int,
@@ -69,12 +87,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     sample: int = config.getoption("--sample")
     one_in: int = config.getoption("--one-in")
     day: int | None = config.getoption("--day")
+    is_compiled: bool = config.getoption("--compiled")
     left_out = {
         item
         for item in items
         if not is_in(item, one_in)
         or (runs_on_uvloop_too(item) and not is_in(item, sample))
         or not (day is None or is_of(item, day))
+        # The tests of the source run every day.
+        or not (day is None or not is_compiled or part_of(item, 2) == day % 2)
     }
     if left_out:
         config.hook.pytest_deselected(items=list(left_out))
@@ -109,8 +130,13 @@ def is_of(item: pytest.Item, day: int) -> bool:
         return IN_TURN_AS_FILES.index(str(path)) % DAYS == day % DAYS
     if not any(map(path.is_relative_to, IN_TURN)):
         return True
+    return part_of(item, DAYS) == day % DAYS
+
+
+def part_of(item: pytest.Item, parts: int) -> int:
+    """Return the part of the tests to which a test belongs, from 0 to `parts` - 1."""
     # These bits differ from those that choose a sample: otherwise some days would have no test.
-    return (crc32(item.nodeid.encode()) >> 16) % DAYS == day % DAYS
+    return (crc32(item.nodeid.encode()) >> 16) % parts
 
 
 def pytest_report_header(config: pytest.Config) -> str:
