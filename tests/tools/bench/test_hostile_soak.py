@@ -95,6 +95,11 @@ def test_a_soak_fails_for_each_thing_that_is_required(
         assert words in failure
 
 
+def test_a_late_answer_is_no_failure_where_latencies_do_not_count() -> None:
+    late = replace(whole_soak(), visits_wrong={"HTTP 503": 1, "HTTP 500": 2})
+    assert failures_of(late, [PacketFlood], latency=False) == ["failed requests (HTTP 500): 2"]
+
+
 def test_a_subscriber_that_goes_away_is_owed_what_is_stored_and_nothing_twice_at_qos_2() -> None:
     steady = SoakLedger()
     away = SoakLedger(steady.due)
