@@ -13,6 +13,8 @@ from typing import Final
 
 from pyspark.sql import SparkSession
 
+from cloud_jobs.spark.temporary import temporary_settings
+
 _WHOLE_STAGE: Final = "spark.sql.codegen.wholeStage"
 _SMALL: Final = {
     # Number of tasks and files, for rows from the driver and for small files.
@@ -40,17 +42,8 @@ def small_effort(spark: SparkSession, *, is_small: bool = True) -> Iterator[None
     if not is_small:
         yield
         return
-    before = {name: spark.conf.get(name, None) for name in _SMALL}
-    for name, value in _SMALL.items():
-        spark.conf.set(name, value)
-    try:
+    with temporary_settings(spark, _SMALL):
         yield
-    finally:
-        for name, was in before.items():
-            if was is None:
-                spark.conf.unset(name)
-            else:
-                spark.conf.set(name, was)
 
 
 def is_effort_small(spark: SparkSession) -> bool:

@@ -37,6 +37,7 @@ from cloud_jobs.spark.jars import (
 from cloud_jobs.spark.java import CLASSES, JAVA_NEEDED, check_java
 from cloud_jobs.spark.java_names import keep_java_names
 from cloud_jobs.spark.outside import is_local, is_one_jvm, user_settings_in
+from cloud_jobs.spark.temporary import temporary_settings
 
 _RUNTIME: Final = {
     # Spark's default format overflows in other engines after 2262, which a broken clock may show.
@@ -101,7 +102,7 @@ def spark_session(
     """
     active = SparkSession.getActiveSession()
     if active is not None:
-        with _with_job_settings(active):
+        with temporary_settings(active, _RUNTIME):
             yield active
         return
     needed = needed_for(places)
@@ -109,28 +110,10 @@ def spark_session(
         started = _started(cache_dir, progress, chosen, needed, jars)
         keep_java_names(started)
         try:
-            with _with_job_settings(started):
+            with temporary_settings(started, _RUNTIME):
                 yield started
         finally:
             started.stop()
-
-
-@contextlib.contextmanager
-def _with_job_settings(spark: SparkSession) -> Iterator[None]:
-    """Apply the job's settings to a session. After the block, restore the previous values."""
-    before = {name: spark.conf.get(name, None) for name in _RUNTIME}
-    for name, value in _RUNTIME.items():
-        spark.conf.set(name, value)
-    try:
-        yield
-    finally:
-        # A Spark Connect server may be gone by now: raise the failure that ended the block.
-        with contextlib.suppress(*spark_failures()):
-            for name, was in before.items():
-                if was is None:
-                    spark.conf.unset(name)
-                else:
-                    spark.conf.set(name, was)
 
 
 def _started(
