@@ -37,6 +37,7 @@ IN_TURN = (
     "broker/store/test_wild_lives.py",
     "broker/wire/test_round_trip.py",
     "cloud_jobs/gold/test_held_tables.py",
+    "cloud_jobs/gold/test_steps.py",
     "cloud_jobs/test_crash.py",
     "contract/mqtt_client",
     "documents/test_tutorials.py",

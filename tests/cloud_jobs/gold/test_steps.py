@@ -2,34 +2,38 @@
 
 import pytest
 
-from cloud_jobs.gold.steps import PHASES, Report, Steps, _complete
-from tests.cloud_jobs.conftest import MadeGold
+from cloud_jobs.gold.run import update_gold
+from cloud_jobs.gold.steps import PHASES
+from tests.cloud_jobs.conftest import Place
+from tests.cloud_jobs.landings import land
+from tests.contract.segments import SEED, LogWriter, opened, readings
 
 
-def test_each_step_of_a_run_is_shown_once(made_gold: MadeGold) -> None:
-    audited, unaudited, _ = made_gold.shown
-    assert texts_of(audited) == sorted(PHASES.values())
-    assert audited[0] == f"step 1 of {len(PHASES)}: {PHASES['audit']}"
-    assert texts_of(unaudited) == sorted(text for name, text in PHASES.items() if name != "audit")
-
-
-def test_a_failure_ends_its_chain_and_no_other() -> None:
+def test_each_step_is_shown_once_and_a_failure_stops_no_other_chain(
+    place: Place,
+) -> None:
+    log = LogWriter("gw-steps", seed=SEED)
+    land(place.landing, log.seal([opened(1, "board"), *readings(2)]))
+    place.run()
+    lines: list[str] = []
     done: list[str] = []
 
-    def step(name: str) -> Steps:
-        return {
-            name: lambda: done.append(name),
-            f"after {name}": lambda: done.append(f"after {name}"),
-        }
+    def fail_after(step: str) -> None:
+        done.append(step)
+        if step == "qos2_daily":
+            raise OSError(step)
 
-    def fail() -> None:
-        raise OSError("no space left")
+    with pytest.raises(OSError, match="qos2_daily"):
+        update_gold(place.spark, place.settings.tables, lines.append, after_step=fail_after)
+    assert texts_of(lines) == sorted(PHASES.values())
+    assert lines[0] == f"step 1 of {len(PHASES)}: {PHASES['audit']}"
+    assert {"qos2_daily", "gateway_health", "gaps", "audit_daily"} < {*done}
+    assert place.rows("gold_runs", "is_done") == []
 
-    broken: Steps = {"first": fail, "second": lambda: done.append("second")}
-    committed: list[str] = []
-    with pytest.raises(OSError, match="no space left"):
-        _complete([step("a"), broken, step("b")], Report(lambda _: None, committed.append))
-    assert sorted(done) == sorted(committed) == ["a", "after a", "after b", "b"]
+    # The failed run is finished without an audit. Nothing is left for another run.
+    lines.clear()
+    update_gold(place.spark, place.settings.tables, lines.append, is_audited=False)
+    assert texts_of(lines) == sorted(text for name, text in PHASES.items() if name != "audit")
 
 
 def texts_of(lines: list[str]) -> list[str]:

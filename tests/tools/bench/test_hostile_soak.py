@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from api.status.control_socket import problem_of
 from tests.instruments.benchmarks.hostile import (
     access_attacks,
     connection_attacks,
@@ -96,8 +97,12 @@ def test_a_soak_fails_for_each_thing_that_is_required(
 
 
 def test_a_late_answer_is_no_failure_where_latencies_do_not_count() -> None:
-    late = replace(whole_soak(), visits_wrong={"HTTP 503": 1, "HTTP 500": 2})
-    assert failures_of(late, [PacketFlood], latency=False) == ["failed requests (HTTP 500): 2"]
+    problem = problem_of(TimeoutError(), Path("control.sock"), 5.0)
+    full = "HTTP 503: Too many requests are being answered."
+    wrong = {f"HTTP {problem.status_code}: {problem.reason}": 1, full: 2}
+    late = replace(whole_soak(), visits_wrong=wrong)
+    assert failures_of(late, [PacketFlood], latency=False) == [f"failed requests ({full}): 2"]
+    assert len(failures_of(late, [PacketFlood], latency=True)) == 2
 
 
 def test_a_subscriber_that_goes_away_is_owed_what_is_stored_and_nothing_twice_at_qos_2() -> None:

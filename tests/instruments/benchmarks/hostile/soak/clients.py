@@ -195,6 +195,9 @@ class Crowd:
             lines += [f"Authorization: Bearer {self._page_token}", "Connection: close", "", ""]
             writer.write("\r\n".join(lines).encode())
             status = (await reader.readline())[9:12].decode()
+            if status == "200":
+                return ""
+            body = (await reader.read()).rpartition(b"\r\n\r\n")[2]
         finally:
             writer.transport.abort()
-        return "" if status == "200" else f"HTTP {status}"
+        return f"HTTP {status}: {body.decode()}"
